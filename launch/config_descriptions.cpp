@@ -13,9 +13,15 @@ constexpr ConfigDescription kDescriptions[] = {
     {"run.checkpoint_in_background",
      "Write checkpoints from a copy in host memory while training goes on; false: the run waits."},
     {"run.keep_checkpoints", "Checkpoints within phases that are kept."},
-    {"run.samples_per_step", "Responses of a step that `samples.jsonl` keeps with text and verdict."},
+    {"run.samples_per_step",
+     "Responses of a step that `samples.jsonl` keeps with prompt, text and verdict: the best, then failures "
+     "of "
+     "different classes, then of further groups."},
     {"run.save_rollouts", "Keep the rollouts of every step in `RUN/rollouts`, for replays."},
-    {"run.keep_texts", "`all`: keep prompt, text and verdict of every response in `RUN/texts`."},
+    {"run.keep_texts",
+     "`sampled`: keep texts as `samples_per_step` says. `all`: keep prompt, text and verdict of every "
+     "response in "
+     "`RUN/texts`, too."},
     {"run.max_skipped_updates",
      "More updates than this that were skipped for a gradient that is not finite end the run."},
     {"run.max_loss", "Magnitude of the loss above which the run ends."},

@@ -53,7 +53,7 @@ void complete_kernels(const KeptResponses& kept, std::vector<BestKernel>& kernel
   for (BestKernel& kernel : kernels) {
     const auto found = kept.responses.find(kernel.found);
     if (found == kept.responses.end()) {
-      kernel.lineage.clear();
+      kernel.lineage = "unknown";
       continue;
     }
     if (const auto technique = read_technique(found->second.text)) kernel.technique = technique->text();

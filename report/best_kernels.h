@@ -21,8 +21,8 @@ struct BestKernel {
   // Of the kept text; empty where none was kept.
   std::string technique{};
   // "sampled"; "repaired": its prompt showed a failed program; "imitated": its task's best response until
-  // then may have been imitated in an update before, and it is faster than that one. Empty where no text was
-  // kept: its prompt, which may have shown a failed program, is not known.
+  // then may have been imitated in an update before, and it is faster than that one. "unknown" where no
+  // text was read: its prompt may have shown a failed program.
   std::string lineage{};
 };
 

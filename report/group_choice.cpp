@@ -13,15 +13,34 @@ namespace {
 struct GroupSummary {
   size_t number = 0;
   GroupRange range;
-  double reward_mean = 0, reward_spread = 0, best_speedup = 0;
+  double reward_mean = 0, reward_spread = 0, best_speedup = 0, best_advantage = 0;
 };
 
-GroupSummary summary_of(const ResponseTable& table, size_t number, GroupRange range) {
+// Responses whose texts can be shown, or all where there are no texts at all.
+class Readable {
+ public:
+  explicit Readable(const KeptPlaces& kept) : kept_(kept) {}
+  bool has(const ResponseEntry& r) const {
+    return kept_.is_empty() || kept_.may_have({r.row, r.group, r.sample});
+  }
+  bool has_any(const ResponseTable& table, GroupRange range) const {
+    return std::any_of(table.responses.begin() + static_cast<ptrdiff_t>(range.begin),
+                       table.responses.begin() + static_cast<ptrdiff_t>(range.end),
+                       [&](const ResponseEntry& r) { return has(r); });
+  }
+
+ private:
+  const KeptPlaces& kept_;
+};
+
+GroupSummary summary_of(const ResponseTable& table, size_t number, GroupRange range, const Readable& texts) {
   GroupSummary summary{.number = number, .range = range};
   const double n = static_cast<double>(range.end - range.begin);
   for (size_t i = range.begin; i < range.end; ++i) {
     summary.reward_mean += table.responses[i].reward / n;
+    if (!texts.has(table.responses[i])) continue;
     summary.best_speedup = std::max(summary.best_speedup, table.verdict_of(table.responses[i]).speedup);
+    summary.best_advantage = std::max<double>(summary.best_advantage, table.responses[i].advantage);
   }
   for (size_t i = range.begin; i < range.end; ++i)
     summary.reward_spread += std::pow(table.responses[i].reward - summary.reward_mean, 2) / n;
@@ -52,13 +71,13 @@ void take_first(std::vector<GroupSummary> groups, size_t count, const std::strin
   for (size_t i = 0; i < std::min(count, groups.size()); ++i) choice.take(groups[i].number, reason);
 }
 
-void take_faults(const ResponseTable& table, const std::vector<GroupSummary>& groups, size_t count,
-                 Choice& choice) {
+void take_faults(const ResponseTable& table, const std::vector<GroupSummary>& groups, const Readable& texts,
+                 size_t count, Choice& choice) {
   std::map<std::string, std::vector<size_t>> newest;  // groups by fault class, the newest last
   for (const GroupSummary& group : groups)
     for (size_t i = group.range.begin; i < group.range.end; ++i) {
       const std::string& outcome = table.verdict_of(table.responses[i]).outcome;
-      if (outcome == "correct" || outcome == kNoVerdict) continue;
+      if (outcome == "correct" || outcome == kNoVerdict || !texts.has(table.responses[i])) continue;
       std::vector<size_t>& of_class = newest[outcome];
       if (of_class.empty() || of_class.back() != group.number) of_class.push_back(group.number);
     }
@@ -94,13 +113,13 @@ void take_movers(const ResponseTable& table, const std::vector<GroupSummary>& gr
 
 }  // namespace
 
-std::vector<ChosenGroup> choose_groups(const ResponseTable& table, size_t limit,
-                                       const std::set<int64_t>& rows_with_texts) {
+std::vector<ChosenGroup> choose_groups(const ResponseTable& table, size_t limit, const KeptPlaces& kept) {
   const std::vector<GroupRange> ranges = groups_of(table);
+  const Readable texts(kept);
   std::vector<GroupSummary> groups;
   for (size_t i = 0; i < ranges.size(); ++i)
-    if (rows_with_texts.empty() || rows_with_texts.contains(table.responses[ranges[i].begin].row))
-      groups.push_back(summary_of(table, i, ranges[i]));
+    if (texts.has_any(table, ranges[i])) groups.push_back(summary_of(table, i, ranges[i], texts));
+  if (groups.empty() && !kept.is_empty()) return choose_groups(table, limit, {});
   Choice choice(limit);
   const size_t part = std::max<size_t>(1, limit / 6);
   take_first(
@@ -108,11 +127,13 @@ std::vector<ChosenGroup> choose_groups(const ResponseTable& table, size_t limit,
       choice);
   take_first(
       groups, part, "fastest kernel", [](const GroupSummary& g) { return g.best_speedup; }, choice);
-  take_faults(table, groups, 2, choice);
+  take_faults(table, groups, texts, 2, choice);
   take_first(
       groups, part, "widest spread of rewards", [](const GroupSummary& g) { return g.reward_spread; },
       choice);
   take_movers(table, groups, part, choice);
+  take_first(
+      groups, 1, "largest advantage", [](const GroupSummary& g) { return g.best_advantage; }, choice);
   take_first(
       groups, part, "lowest reward", [](const GroupSummary& g) { return -g.reward_mean; }, choice);
   take_first(

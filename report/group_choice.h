@@ -2,10 +2,10 @@
 // the tasks whose reward moved most. Pure functions.
 #pragma once
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "report/kept_response.h"
 #include "report/response_table.h"
 
 namespace bicrl::report {
@@ -17,9 +17,8 @@ struct ChosenGroup {
   std::vector<std::string> reasons{};  // why it is shown
 };
 
-// At most `limit`, by step and group. `rows_with_texts`: steps of which texts were kept; groups of other
-// steps are taken only where none of these can be had.
-std::vector<ChosenGroup> choose_groups(const ResponseTable& table, size_t limit,
-                                       const std::set<int64_t>& rows_with_texts);
+// At most `limit`, by step and group. Where a run has kept texts, groups of which none was kept are not
+// taken, and a response without a text does not make its group the fastest one or one of a fault class.
+std::vector<ChosenGroup> choose_groups(const ResponseTable& table, size_t limit, const KeptPlaces& kept);
 
 }  // namespace bicrl::report

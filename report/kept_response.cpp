@@ -60,14 +60,35 @@ int64_t row_of_file(const std::string& name, const StepTable& steps) {
   return steps.row_of(name.substr(0, dash), std::stoll(digits));
 }
 
-void take(const nlohmann::json& line, int64_t row, KeptResponses& kept) {
+ResponseKey key_of(const nlohmann::json& line, int64_t row) {
   const auto number = [&](const char* key) {
     return static_cast<int64_t>(std::clamp(number_or(line, key, 0), 0.0, 1e9));
   };
-  if (row < 0) return;
+  return {row, number("group"), number("sample")};
+}
+
+int64_t row_of_line(const nlohmann::json& line, const StepTable& steps) {
+  return steps.row_of(text_or(line, "phase"),
+                      static_cast<int64_t>(std::clamp(number_or(line, "step", 0), 0.0, 1e15)));
+}
+
+void take(const nlohmann::json& line, int64_t row, const ShownResponses& shown, KeptResponses& kept) {
+  const ResponseKey key = key_of(line, row);
+  if (row < 0 || !shown.has(key)) return;
   KeptResponse response = kept_response(line);
-  if (response.text.empty()) return;
-  kept.responses.insert_or_assign({row, number("group"), number("sample")}, std::move(response));
+  if (!response.text.empty()) kept.responses.insert_or_assign(key, std::move(response));
+}
+
+// The files of texts/ by the rows of their steps.
+std::vector<std::pair<int64_t, std::filesystem::path>> text_files(const std::filesystem::path& run,
+                                                                  const StepTable& steps) {
+  std::error_code failure;
+  std::vector<std::pair<int64_t, std::filesystem::path>> files;
+  for (const auto& entry : std::filesystem::directory_iterator(run / "texts", failure))
+    if (const int64_t row = row_of_file(entry.path().filename().string(), steps); row >= 0)
+      files.emplace_back(row, entry.path());
+  std::ranges::sort(files);
+  return files;
 }
 
 int64_t line_number(const std::string& text, size_t at) {
@@ -132,23 +153,31 @@ int64_t fault_line(const std::string& program, const std::string& diagnostics) {
   return 0;
 }
 
+KeptPlaces kept_places(const std::filesystem::path& run, const StepTable& steps) {
+  KeptPlaces places;
+  for (const auto& [row, file] : text_files(run, steps)) places.rows.insert(row);
+  for_each_object(run / "samples.jsonl", [&](const nlohmann::json& line) {
+    const int64_t row = row_of_line(line, steps);
+    const auto text = line.find("text");
+    if (row >= 0 && text != line.end() && text->is_string() && !text->get_ref<const std::string&>().empty())
+      places.responses.insert(key_of(line, row));
+  });
+  return places;
+}
+
 KeptResponses read_kept_responses(const std::filesystem::path& run, const StepTable& steps,
-                                  const std::set<int64_t>& rows) {
+                                  const ShownResponses& shown) {
   KeptResponses kept;
-  const auto step_of = [&](const nlohmann::json& line) {
-    return steps.row_of(text_or(line, "phase"), static_cast<int64_t>(number_or(line, "step", 0)));
-  };
-  kept.lines = for_each_object(run / "samples.jsonl",
-                               [&](const nlohmann::json& line) { take(line, step_of(line), kept); });
-  std::error_code failure;
-  std::vector<std::pair<int64_t, std::filesystem::path>> files;
-  for (const auto& entry : std::filesystem::directory_iterator(run / "texts", failure))
-    if (const int64_t row = row_of_file(entry.path().filename().string(), steps); rows.contains(row))
-      files.emplace_back(row, entry.path());
-  std::ranges::sort(files);
-  for (const auto& [row, file] : files)
-    kept.lines.add(
-        for_each_object(file, [&, row = row](const nlohmann::json& line) { take(line, row, kept); }));
+  kept.lines = for_each_object(run / "samples.jsonl", [&](const nlohmann::json& line) {
+    take(line, row_of_line(line, steps), shown, kept);
+  });
+  std::set<int64_t> rows;
+  for (const auto& [row, group] : shown.groups) rows.insert(row);
+  for (const ResponseKey& key : shown.responses) rows.insert(key.row);
+  for (const auto& [row, file] : text_files(run, steps))
+    if (rows.contains(row))
+      kept.lines.add(for_each_object(
+          file, [&, row = row](const nlohmann::json& line) { take(line, row, shown, kept); }));
   return kept;
 }
 

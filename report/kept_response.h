@@ -39,14 +39,32 @@ struct KeptResponse {
   std::optional<DenoisingRecord> denoising{};
 };
 
+// Where a run has kept texts.
+struct KeptPlaces {
+  std::set<int64_t> rows{};           // steps that have files in texts/
+  std::set<ResponseKey> responses{};  // of samples.jsonl
+  bool is_empty() const { return rows.empty() && responses.empty(); }
+  bool may_have(const ResponseKey& key) const { return rows.contains(key.row) || responses.contains(key); }
+};
+KeptPlaces kept_places(const std::filesystem::path& run, const StepTable& steps);
+
+// Which responses a page shows: a long run has gigabytes of others.
+struct ShownResponses {
+  std::set<std::pair<int64_t, int64_t>> groups{};  // row and number: every response of the group
+  std::set<ResponseKey> responses{};
+  bool has(const ResponseKey& key) const {
+    return groups.contains({key.row, key.group}) || responses.contains(key);
+  }
+};
+
 struct KeptResponses {
   std::map<ResponseKey, KeptResponse> responses{};
   LineCounts lines{};
 };
 
-// Of the steps in `rows`, all; of others what samples.jsonl has.
+// Those of `shown` alone; of any other, neither text nor denoising is taken out of its line.
 KeptResponses read_kept_responses(const std::filesystem::path& run, const StepTable& steps,
-                                  const std::set<int64_t>& rows);
+                                  const ShownResponses& shown);
 
 // What counters of a verdict hold, a kernel each.
 std::vector<KernelCounters> kernel_counters(const std::string& counters);

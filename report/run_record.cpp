@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kLongestYaml = 256 << 10;
-constexpr size_t kMostTextSteps = 400;  // whose texts are read
+constexpr size_t kFewestGroups = 4;  // however large they are
 
 std::string plural(int64_t count, const std::string& noun) {
   return concat(count, " ", noun, count == 1 ? "" : "s");
@@ -92,6 +92,11 @@ void read_run_file(RunRecord& run) {
   run.has_finished = flag_or(json, "finished", false);
   for (const auto& [key, value] : json.items())
     if (key != "finished" && (value.is_primitive())) run.facts.emplace_back(key, joined_text(value));
+  const nlohmann::json program = json.value("program", nlohmann::json());
+  run.commit = text_or(program, "commit");
+  run.facts.emplace_back("commit", run.commit.empty() ? "not recorded" : run.commit);
+  if (const std::string version = text_or(program, "version"); !version.empty())
+    run.facts.emplace_back("program version", version);
   if (json.contains("machine") && json["machine"].is_object())
     for (const auto& [key, value] : json["machine"].items())
       run.facts.emplace_back("machine: " + key, joined_text(value));
@@ -161,31 +166,20 @@ void note_figures(RunRecord& run) {
     run.notices.push_back("There is no responses.jsonl, so the page has no groups and no kernels.");
 }
 
-std::set<int64_t> rows_with_texts(const RunRecord& run) {
-  std::set<int64_t> rows;
-  std::error_code failure;
-  for (const auto& entry : fs::directory_iterator(run.folder / "texts", failure)) {
-    const std::string name = entry.path().filename().string();
-    const size_t rank = name.rfind("-rank-");
-    const size_t dash = rank == std::string::npos || rank == 0 ? rank : name.rfind('-', rank - 1);
-    if (dash == std::string::npos || rank == 0) continue;
-    const int64_t row =
-        run.steps.row_of(name.substr(0, dash), std::strtoll(name.c_str() + dash + 1, nullptr, 10));
-    if (row >= 0) rows.insert(row);
-  }
-  return rows;
-}
-
-// Texts are read of chosen steps alone: a long run has gigabytes of them.
+// Which groups and kernels are shown, and their texts.
 void choose(RunRecord& run, const ReportSize& size) {
-  const std::set<int64_t> with_texts = rows_with_texts(run);
-  run.groups = choose_groups(run.responses, size.groups, with_texts);
+  const KeptPlaces places = kept_places(run.folder, run.steps);
+  size_t largest = 1;
+  for (const GroupRange& range : groups_of(run.responses))
+    largest = std::max(largest, range.end - range.begin);
+  run.groups = choose_groups(
+      run.responses, std::min(size.groups, std::max(kFewestGroups, size.responses / largest)), places);
   run.kernels = best_kernels(run.responses, run.steps);
-  std::set<int64_t> rows;
-  for (const ChosenGroup& group : run.groups) rows.insert(group.row);
-  for (size_t i = 0; i < std::min(size.kernels, run.kernels.size()) && rows.size() < kMostTextSteps; ++i)
-    rows.insert(run.kernels[i].found.row);
-  run.kept = read_kept_responses(run.folder, run.steps, rows);
+  ShownResponses shown;
+  for (const ChosenGroup& group : run.groups) shown.groups.emplace(group.row, group.group);
+  for (size_t i = 0; i < std::min(size.kernels, run.kernels.size()); ++i)
+    shown.responses.insert(run.kernels[i].found);
+  run.kept = read_kept_responses(run.folder, run.steps, shown);
   complete_kernels(run.kept, run.kernels);
 }
 
@@ -228,7 +222,8 @@ void name_apart(std::vector<RunRecord>& runs) {
 ReportSize size_for(size_t runs) {
   const ReportSize whole;
   const size_t part = std::max<size_t>(runs, 1);
-  return {.groups = std::max<size_t>(4, whole.groups / part),
+  return {.groups = std::max(kFewestGroups, whole.groups / part),
+          .responses = whole.responses / part,
           .kernels = std::max<size_t>(10, whole.kernels / part)};
 }
 

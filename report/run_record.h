@@ -18,6 +18,7 @@ struct RunRecord {
   std::filesystem::path folder{};
   std::string name{};  // of the folder; of its parents too where runs share a name
   bool has_finished = false;
+  std::string commit{};  // of the program that ran last; empty where run.json does not say it
   std::string config_yaml{}, reward_yaml{};
   std::vector<std::pair<std::string, std::string>> facts{};  // "format", "machine", "checkpoint"
   std::vector<std::string> notices{};                        // sentences: what is missing, damaged or unusual
@@ -32,7 +33,8 @@ struct RunRecord {
 // How much of a run the page shows.
 struct ReportSize {
   size_t groups = 32;
-  size_t kernels = 60;  // with their programs
+  size_t responses = 1024;  // of those groups: of larger groups, fewer are shown
+  size_t kernels = 60;      // with their programs
 };
 
 // For a page of so many runs.

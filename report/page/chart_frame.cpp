@@ -9,7 +9,7 @@
 namespace bicrl::report {
 namespace {
 
-constexpr double kLetterWidth = 5.9;  // of labels, in the picture's units
+constexpr double kLetterWidth = 6.6;  // of labels, in the picture's units
 
 std::string phase_label(const RunAxis::Phase& phase) {
   std::string label = phase.name;

@@ -9,8 +9,9 @@
 namespace bicrl::report {
 namespace {
 
-constexpr size_t kMostTokens = 60'000;  // of all responses of a page
+constexpr size_t kMostDataBytes = 800'000;  // of all responses of a page
 constexpr size_t kMostResponses = 60;
+constexpr size_t kMostPictureTokens = 3000;
 
 struct Recorded {
   const RunRecord* run;
@@ -117,7 +118,7 @@ Html still_picture(const std::vector<std::string>& pieces, const DenoisingRecord
   int32_t last = 1;
   for (const int32_t step : record.steps) last = std::max(last, std::abs(step));
   Html tokens;
-  for (size_t i = 0; i < pieces.size(); ++i) {
+  for (size_t i = 0; i < std::min(pieces.size(), kMostPictureTokens); ++i) {
     const int64_t shade =
         record.steps[i] <= 0 ? 0 : 1 + (int64_t{record.steps[i]} - 1) * (kShades - 1) / last;
     tokens += element("span",
@@ -126,6 +127,8 @@ Html still_picture(const std::vector<std::string>& pieces, const DenoisingRecord
                                         figure_text(std::exp(record.log_probs[i]), Unit::kShare))}},
                       text(pieces[i]));
   }
+  if (pieces.size() > kMostPictureTokens)
+    tokens += text(concat("… ", pieces.size() - kMostPictureTokens, " more tokens"));
   return element("pre",
                  {{"class", "tokens"},
                   {"tabindex", "0"},
@@ -138,21 +141,24 @@ Html still_picture(const std::vector<std::string>& pieces, const DenoisingRecord
 SectionParts denoising_section(const std::vector<RunRecord>& runs) {
   SectionParts parts;
   parts.data["responses"] = nlohmann::json::array();
-  size_t tokens = 0;
+  size_t data_bytes = 0;
   Html picture;
   for (const Recorded& each : recorded_responses(runs)) {
     const std::vector<std::string> pieces =
         whole_characters(pieces_of(*each.kept->denoising, each.kept->text));
-    tokens += pieces.size();
-    if (pieces.empty() || tokens > kMostTokens) continue;
+    if (pieces.empty()) continue;
     const VerdictFigures& verdict = each.run->responses.verdict_of(*each.entry);
     const std::string label =
         concat(runs.size() > 1 ? each.run->name + ", " : "", step_name(each.run->steps, each.entry->row),
                ", ", each.run->responses.task_of(*each.entry), ", sample ", each.entry->sample, ": ",
                verdict.outcome, verdict.speedup > 0 ? " " + figure_text(verdict.speedup, Unit::kFactor) : "");
+    nlohmann::json record = record_json(each, label, pieces, each.run - runs.data());
+    const size_t bytes = json_for_script(record.dump()).size();
+    if (data_bytes + bytes > kMostDataBytes) continue;  // a shorter one may follow
+    data_bytes += bytes;
     if (picture.empty())
       picture = element("p", {{"class", "lead"}}, text(label)) + still_picture(pieces, *each.kept->denoising);
-    parts.data["responses"].push_back(record_json(each, label, pieces, each.run - runs.data()));
+    parts.data["responses"].push_back(std::move(record));
   }
   if (picture.empty()) {
     parts.markup = element(

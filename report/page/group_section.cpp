@@ -1,18 +1,23 @@
 // Chosen groups: all answers to one prompt beside each other.
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <limits>
 #include <map>
+#include <ranges>
 
 #include "common/error.h"
 #include "report/line_diff.h"
 #include "report/page/figure_text.h"
 #include "report/page/program_listing.h"
 #include "report/page/sections.h"
+#include "report/page/text_budget.h"
 
 namespace bicrl::report {
 namespace {
 
-constexpr size_t kMostCards = 4;  // distinct programs of a group that are shown whole
+constexpr size_t kMostCards = 4;              // distinct programs of a group that are shown whole
+constexpr size_t kMostTextBytes = 1'300'000;  // of all programs, diagnostics and prompts, as markup
 
 std::string signed_text(double value) {
   return concat(value > 0 ? "+" : "", figure_text(value, Unit::kNumber));
@@ -58,11 +63,12 @@ Html response_table(const RunRecord& run, const std::vector<Member>& members) {
       for (const auto& [name, value] : member.kept->terms)
         terms += element("span", {{"class", "term"}},
                          text(concat(readable_name(name), " ", figure_text(value, Unit::kNumber))));
-    const std::string same = member.same_as == static_cast<size_t>(&member - members.data())
-                                 ? ""
-                                 : concat(" = ", members[member.same_as].entry->sample);
+    Html sample = text(std::to_string(member.entry->sample));
+    if (member.same_as != static_cast<size_t>(&member - members.data()))
+      sample += element("span", {{"class", "interval"}},
+                        text(concat("same text as ", members[member.same_as].entry->sample)));
     rows.push_back(
-        {cell(concat(member.entry->sample, same)),
+        {{sample},
          {outcome_badge(verdict.outcome)},
          number_cell(member.entry->is_masked ? "masked" : figure_text(member.entry->reward, Unit::kNumber)),
          number_cell(signed_text(member.entry->advantage)),
@@ -129,12 +135,22 @@ class Cards {
     keep_few();
   }
 
-  Html markup() const {
+  // Each text has `most_bytes` or fewer.
+  Html markup(size_t most_bytes) const {
     Html cards;
-    for (size_t i = 0; i < distinct_.size(); ++i) cards += card(i);
+    for (size_t i = 0; i < distinct_.size(); ++i) cards += card(i, most_bytes);
     return element("div", {{"class", "cards"}}, cards);
   }
   size_t count() const { return distinct_.size(); }
+  // Of programs and diagnostics as they would be shown without a limit.
+  std::vector<size_t> text_bytes() const {
+    std::vector<size_t> sizes;
+    for (size_t i = 0; i < distinct_.size(); ++i) {
+      sizes.push_back(listing(i, std::numeric_limits<size_t>::max()).markup().size());
+      sizes.push_back(text(distinct_[i]->kept->diagnostics).markup().size());
+    }
+    return sizes;
+  }
 
  private:
   // The best and the worst, and others between them, with each outcome once where possible.
@@ -150,15 +166,23 @@ class Cards {
                   [&](const Member* member) { return std::ranges::find(kept, member) == kept.end(); });
   }
 
-  Html card(size_t number) const {
+  // The best one whole, any other shortened to what differs from it.
+  Html listing(size_t number, size_t most_bytes) const {
     const Member& member = *distinct_[number];
     const VerdictFigures& verdict = run_.responses.verdict_of(*member.entry);
-    const auto copies =
-        std::ranges::count(members_, static_cast<size_t>(&member - members_.data()), &Member::same_as);
     ProgramLines program{.lines = lines_of(member.kept->text), .is_generated = {}, .differs = {}};
     program.is_generated = written_lines(member, program.lines, shared_);
     if (number > 0) program.differs = differing_lines(program.lines, lines_of(distinct_[0]->kept->text));
     program.fault_line = verdict.is_correct ? 0 : fault_line(member.kept->text, member.kept->diagnostics);
+    return program_listing(program, concat("Program of sample ", member.entry->sample), number > 0,
+                           most_bytes);
+  }
+
+  Html card(size_t number, size_t most_bytes) const {
+    const Member& member = *distinct_[number];
+    const VerdictFigures& verdict = run_.responses.verdict_of(*member.entry);
+    const auto copies =
+        std::ranges::count(members_, static_cast<size_t>(&member - members_.data()), &Member::same_as);
     Html head = element("span", {{"class", "sample"}},
                         text(concat("sample ", member.entry->sample,
                                     copies > 1 ? concat(", ", copies - 1, " more alike") : ""))) +
@@ -167,13 +191,12 @@ class Cards {
       head += element("span", {{"class", "speedup"}}, text(figure_text(verdict.speedup, Unit::kFactor)));
     head += element("span", {{"class", "advantage"}},
                     text(concat("advantage ", signed_text(member.entry->advantage))));
-    Html card = element("header", head) +
-                program_listing(program, concat("Program of sample ", member.entry->sample), number > 0);
+    Html card = element("header", head) + listing(number, most_bytes);
     if (number > 0)
       card += element("p", {{"class", "hint"}}, literal("Shortened to what differs from the group's best."));
     if (!member.kept->diagnostics.empty())
       card += element("pre", {{"class", "diagnostics"}, {"tabindex", "0"}, {"aria-label", "Diagnostics"}},
-                      text(member.kept->diagnostics));
+                      text(cut_text(member.kept->diagnostics, most_bytes)));
     card += counter_table(member.kept->kernels);
     return element("article", {{"class", "card"}}, card);
   }
@@ -205,23 +228,34 @@ nlohmann::json response_json(const RunRecord& run, const Member& member) {
   return json;
 }
 
-Html group_markup(const RunRecord& run, const ChosenGroup& group, const std::string& id,
-                  const std::vector<Member>& members, bool is_open) {
+struct ShownGroup {
+  ShownGroup(const RunRecord& its_run, const ChosenGroup& choice)
+      : run(its_run), group(choice), members(members_of(run, group)), cards(run, members) {
+    const auto prompted =
+        std::ranges::find_if(members, [](const Member& m) { return m.kept && !m.kept->prompt.empty(); });
+    if (prompted != members.end()) prompt = prompted->kept->prompt;
+  }
+  const RunRecord& run;
+  const ChosenGroup& group;
+  std::vector<Member> members;
+  Cards cards;  // of `members`
+  std::string prompt{};
+};
+
+Html group_markup(const ShownGroup& shown, const std::string& id, size_t most_bytes, bool is_open) {
+  const auto& [run, group, members, cards, prompt] = shown;
   Html chips;
   for (const std::string& reason : group.reasons) chips += element("span", {{"class", "chip"}}, text(reason));
-  const Cards cards(run, members);
   const bool is_repair =
       std::ranges::any_of(members, [](const Member& m) { return m.kept && m.kept->is_repair; });
   if (is_repair) chips += element("span", {{"class", "chip"}}, literal("repair"));
   Html content = response_table(run, members);
-  const auto prompted =
-      std::ranges::find_if(members, [](const Member& m) { return m.kept && !m.kept->prompt.empty(); });
-  if (prompted != members.end())
+  if (!prompt.empty())
     content += element(
         "details", element("summary", literal("Prompt")) +
                        element("pre", {{"class", "code plain"}, {"tabindex", "0"}, {"aria-label", "Prompt"}},
-                               text(prompted->kept->prompt)));
-  content += cards.count() > 0 ? cards.markup()
+                               text(cut_text(prompt, most_bytes))));
+  content += cards.count() > 0 ? cards.markup(most_bytes)
                                : element("p", {{"class", "empty"}},
                                          literal("No text of these responses was kept. Train with "
                                                  "<code>run.keep_texts=all</code> to keep them."));
@@ -240,22 +274,30 @@ Html group_markup(const RunRecord& run, const ChosenGroup& group, const std::str
 
 SectionParts group_section(const std::vector<RunRecord>& runs) {
   SectionParts parts;
+  std::deque<ShownGroup> shown;
+  std::vector<size_t> sizes;
+  for (const RunRecord& run : runs)
+    for (const ChosenGroup& group : std::views::reverse(run.groups)) {  // the newest first
+      const ShownGroup& added = shown.emplace_back(run, group);
+      for (const size_t bytes : added.cards.text_bytes()) sizes.push_back(bytes);
+      sizes.push_back(text(added.prompt).markup().size());
+    }
+  const size_t most_bytes = common_limit(std::move(sizes), kMostTextBytes);
   for (const RunRecord& run : runs) {
     nlohmann::json groups = nlohmann::json::array();
     Html list;
-    for (size_t i = run.groups.size(); i-- > 0;) {  // the newest first
-      const ChosenGroup& group = run.groups[i];
-      const std::vector<Member> members = members_of(run, group);
-      const std::string id = concat("group-", &run - runs.data(), "-", group.row, "-", group.group);
+    for (const ShownGroup& each : shown) {
+      if (&each.run != &run) continue;
+      const std::string id = concat("group-", &run - runs.data(), "-", each.group.row, "-", each.group.group);
       nlohmann::json responses = nlohmann::json::array();
-      for (const Member& member : members) responses.push_back(response_json(run, member));
+      for (const Member& member : each.members) responses.push_back(response_json(run, member));
       groups.push_back({{"id", id},
-                        {"row", group.row},
-                        {"group", group.group},
-                        {"task", visible_text(run.responses.task_of(*members[0].entry))},
-                        {"reasons", group.reasons},
+                        {"row", each.group.row},
+                        {"group", each.group.group},
+                        {"task", visible_text(run.responses.task_of(*each.members[0].entry))},
+                        {"reasons", each.group.reasons},
                         {"responses", responses}});
-      list += group_markup(run, group, id, members, parts.markup.empty() && list.empty());
+      list += group_markup(each, id, most_bytes, parts.markup.empty() && list.empty());
     }
     parts.data["groups"].push_back(std::move(groups));
     if (list.empty()) continue;

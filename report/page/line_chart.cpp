@@ -58,7 +58,20 @@ ValueScale scale_of(const Chart& chart) {
     for (const CurvePoint& point : series.points) cover(point.value);
   for (const ChartMark& mark : chart.marks)
     for (const double value : {mark.estimate.low, mark.estimate.high}) cover(value);
-  return low > high ? value_scale(0, 1, true) : value_scale(low, high, chart.from_zero);
+  if (low > high) return value_scale(0, 1, true);
+  // Bytes are named by powers of 1024, and their axis has round numbers of those.
+  double unit = 1;
+  while (chart.unit == Unit::kBytes && high >= 1024 * unit) unit *= 1024;
+  ValueScale scale = value_scale(low / unit, high / unit, chart.from_zero);
+  scale.low *= unit;
+  scale.high *= unit;
+  for (double& tick : scale.ticks) tick *= unit;
+  if (chart.unit == Unit::kShare && low >= 0 && high <= 1) {  // no share is less than none or more than all
+    scale.low = std::max(scale.low, 0.0);
+    scale.high = std::min(scale.high, 1.0);
+    std::erase_if(scale.ticks, [&](double tick) { return tick < scale.low || tick > scale.high + 1e-9; });
+  }
+  return scale;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace bicrl::report {
 namespace {
 
 constexpr size_t kMostTimeRows = 440;
+constexpr const char* kStart = "start";  // the evaluation before the first step
 
 double sum_of(const StepTable& steps, const std::string& name) {
   double sum = 0;
@@ -43,14 +44,13 @@ Html tiles_of(const RunRecord& run) {
                           const std::string& since) {
     if (last.is_known)
       tiles += tile(name, figure_text(last.value, unit),
-                    first.is_known ? concat("from ", figure_text(first.value, unit), " after ", since, "; ",
-                                            interval_text(last, unit))
-                                   : interval_text(last, unit));
+                    concat("95 % interval ", interval_text(last, unit),
+                           first.is_known ? concat("; ", figure_text(first.value, unit), " ", since) : ""));
   };
   const auto [first, last] = ends_of(run);
   if (last) {
-    std::string since = first->phase;
-    std::ranges::replace(since, '_', ' ');
+    const std::string since =
+        first->name == kStart ? "at the start" : concat("after ", readable_name(first->phase));
     change("Correct, held out", first->correct_rate(), last->correct_rate(), Unit::kShare, since);
     change("Speed-up, held out", first->geomean_speedup(), last->geomean_speedup(), Unit::kFactor, since);
     change("Faster than eager", first->fast_1_rate(), last->fast_1_rate(), Unit::kShare, since);
@@ -121,6 +121,11 @@ Html evaluation_table(const std::vector<RunRecord>& runs) {
     }
   if (rows.empty()) return {};
   return element("h3", literal("Before and after, on held-out tasks")) +
+         element(
+             "p", {{"class", "lead"}},
+             literal(
+                 "Below each figure its 95&nbsp;% interval. fast₁ and fast₂ are shares that are correct and "
+                 "more than once, or twice, as fast as eager PyTorch.")) +
          table("Evaluations with 95 % intervals",
                {"after", "responses", "compile", "correct", "speed-up", "fast₁", "fast₂", "reward",
                 "novel technique"},
@@ -156,6 +161,41 @@ std::vector<std::vector<double>> time_columns(const StepTable& steps, const std:
   }
   columns.push_back(std::move(rest));
   return columns;
+}
+
+// Of whole phases, thinned nowhere.
+Html time_table(const RunRecord& run, nlohmann::json& data) {
+  const auto whole = run.steps.columns.find("step_seconds");
+  if (whole == run.steps.columns.end()) return {};
+  const std::vector<std::vector<double>> columns = time_columns(run.steps, whole->second);
+  std::vector<std::vector<TableCell>> rows;
+  for (const PhaseSpan& phase : run.steps.phases) {
+    const auto sum = [&](const std::vector<double>& column) {
+      double seconds = 0;
+      for (int64_t row = phase.begin; row < phase.end; ++row)
+        if (const double value = column[static_cast<size_t>(row)]; std::isfinite(value)) seconds += value;
+      return seconds;
+    };
+    const double steps = sum(whole->second);
+    if (steps <= 0) continue;
+    nlohmann::json parts = nlohmann::json::object();
+    std::vector<TableCell> cells = {cell(readable_name(phase.name)), number_cell(clock_text(steps))};
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const double seconds = sum(columns[i]);
+      parts[i < std::size(kTimeParts) ? kTimeParts[i].label : kOtherTime] = seconds;
+      cells.push_back(
+          {element("span", {{"class", "main"}}, text(figure_text(seconds / steps, Unit::kShare))) +
+               element("span", {{"class", "interval"}}, text(clock_text(seconds))),
+           true});
+    }
+    rows.push_back(std::move(cells));
+    data.push_back({{"phase", visible_text(phase.name)}, {"step_seconds", steps}, {"parts", parts}});
+  }
+  if (rows.empty()) return {};
+  std::vector<std::string> heads = {"phase", "all steps"};
+  for (const TimePart& part : kTimeParts) heads.push_back(part.label);
+  heads.push_back(kOtherTime);
+  return table("Time of all steps of a phase", heads, rows);
 }
 
 void add_time_stack(const RunRecord& run, int64_t number, bool is_named, const RunAxis& axis, Html& grid,
@@ -273,7 +313,13 @@ SectionParts overview_section(const std::vector<RunRecord>& runs, const RunAxis&
     parts.markup += element("ul", {{"class", "notices"}, {"aria-label", "Notices"}}, notices);
   for (const CurveChoice& curve : main_curves()) add_curve(runs, axis, curve, grid, parts.charts);
   if (!grid.empty())
-    parts.markup += element("h3", literal("Curves")) + element("div", {{"class", "grid"}}, grid);
+    parts.markup +=
+        element("h3", literal("Curves")) +
+        element(
+            "p", {{"class", "lead"}},
+            literal("Each phase's steps from left to right. Diamonds are evaluations on held-out tasks, with "
+                    "their 95&nbsp;% intervals. Choose a point to open the nearest group of responses.")) +
+        element("div", {{"class", "grid"}}, grid);
   parts.markup += evaluation_table(runs);
   for (const RunRecord& run : runs)
     add_time_stack(run, &run - runs.data(), runs.size() > 1, axis, cost, parts.charts);
@@ -289,8 +335,17 @@ SectionParts overview_section(const std::vector<RunRecord>& runs, const RunAxis&
              .title = "Tokens generated, whole step",
              .from_zero = true},
             cost, parts.charts);
+  Html times;
+  for (const RunRecord& run : runs) {
+    nlohmann::json phases = nlohmann::json::array();
+    const Html its_table = time_table(run, phases);
+    if (runs.size() > 1 && !its_table.empty()) times += element("h4", text(run.name));
+    times += its_table;
+    parts.data["time"].push_back(std::move(phases));
+  }
   if (!cost.empty())
-    parts.markup += element("h3", literal("Time and memory")) + element("div", {{"class", "grid"}}, cost);
+    parts.markup += element("h3", literal("Time and memory")) + element("div", {{"class", "grid"}}, cost) +
+                    element("div", {{"class", "totals"}}, times);
   parts.markup += other_curves(runs, axis, parts.charts);
   parts.markup += element("h3", literal("Configuration")) + configuration;
   return parts;

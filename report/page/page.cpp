@@ -37,10 +37,13 @@ nlohmann::json phases_json(const RunRecord& run) {
 Html status_of(const RunRecord& run) {
   const bool has_begun = run.steps.rows() > 0;
   const char* state = run.has_finished ? "finished" : has_begun ? "not finished" : "not begun";
-  std::string last = has_begun ? concat(", at ", step_name(run.steps, run.steps.rows() - 1), " of ",
-                                        run.steps.phases.back().steps)
-                               : "";
-  return element("span", {{"class", run.has_finished ? "badge good" : "badge"}}, text(concat(state, last)));
+  // As on the terminal: "end_to_end 3/16".
+  const std::string last =
+      has_begun ? concat(": ", step_name(run.steps, run.steps.rows() - 1), "/", run.steps.phases.back().steps)
+                : "";
+  return element("span", {{"class", run.has_finished ? "badge good" : "badge"}}, text(concat(state, last))) +
+         element("span", {{"class", "commit"}},
+                 text(run.commit.empty() ? "commit not recorded" : concat("commit ", run.commit)));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/error.h"
+#include "report/page/text_budget.h"
 
 namespace bicrl::report {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr size_t kContextLines = 2;
 constexpr size_t kFewestLeftOut = 5;
 constexpr size_t kMostLines = 400;
+constexpr size_t kLongestLine = 2000;  // bytes of markup
 
 bool marks(const std::vector<bool>& flags, size_t line) { return line < flags.size() && flags[line]; }
 
@@ -36,8 +38,9 @@ std::vector<bool> shown_lines(const ProgramLines& program) {
 
 }  // namespace
 
-Html program_listing(const ProgramLines& program, const std::string& label, bool is_shortened) {
-  const size_t count = std::min(program.lines.size(), kMostLines);
+Html program_listing(const ProgramLines& program, const std::string& label, bool is_shortened,
+                     size_t most_bytes) {
+  size_t count = std::min(program.lines.size(), kMostLines);
   const std::vector<bool> shown =
       is_shortened ? shown_lines(program) : std::vector<bool>(program.lines.size(), true);
   Html listing;
@@ -56,7 +59,12 @@ Html program_listing(const ProgramLines& program, const std::string& label, bool
     if (is_fault) style += " fault";
     Attributes attributes = {{"class", style}, {"data-n", std::to_string(i + 1)}};
     if (is_fault) attributes.emplace_back("title", "the line that the diagnostics name");
-    listing += element("span", attributes, text(program.lines[i] + "\n"));
+    const Html line = element("span", attributes, text(cut_text(program.lines[i], kLongestLine) + "\n"));
+    if (listing.markup().size() + line.markup().size() > most_bytes) {
+      count = i;
+      break;
+    }
+    listing += line;
   }
   if (count < program.lines.size())
     listing += element("span", {{"class", "gap"}},

@@ -2,6 +2,7 @@
 // program, the line of a fault. Pure functions.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct ProgramLines {
   int64_t fault_line = 0;            // 1-based; 0: none
 };
 
-// Lines that are equal in both programs are left out where there are many in a row, if `is_shortened`.
-Html program_listing(const ProgramLines& program, const std::string& label, bool is_shortened);
+// Lines that are equal in both programs are left out where there are many in a row, if `is_shortened`. The
+// lines have `most_bytes` of markup or fewer; a note counts those that are left out behind them.
+Html program_listing(const ProgramLines& program, const std::string& label, bool is_shortened,
+                     size_t most_bytes = std::numeric_limits<size_t>::max());
 
 }  // namespace bicrl::report

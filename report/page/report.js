@@ -290,7 +290,7 @@
     }
     place.className = "viewer";
     place.replaceChildren(make("div", { class: "toolbar" }, make("label", {}, "Response", choice), make("label", {}, "Colour", colour), scale),
-      make("div", { class: "toolbar" }, play, make("button", { type: "button", onclick: () => moveBlock(false) }, "Block back"), make("button", { type: "button", onclick: () => moveBlock(true) }, "Block on"), slider, counter),
+      make("div", { class: "toolbar" }, play, make("button", { type: "button", onclick: () => moveBlock(false) }, "Previous block"), make("button", { type: "button", onclick: () => moveBlock(true) }, "Next block"), slider, counter),
       text, readout);
     load(responses[0]);
   }

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "report/page/charts.h"
 #include "report/page/sections.h"
+#include "report/reward_falls.h"
 
 namespace bicrl::report {
 namespace {
@@ -16,6 +17,8 @@ constexpr size_t kTermBuckets = 110;
 constexpr size_t kMostStackRows = 440;
 constexpr int64_t kHistogramColumns = 120;
 constexpr size_t kHistogramBins = 24;
+constexpr size_t kMostFalls = 5;
+constexpr size_t kMostAdvantages = 5;
 constexpr size_t kMostClasses = 7;  // a colour each; the rest are one more
 
 // Rows with values of `column`, thinned by it.
@@ -227,6 +230,63 @@ Html movement_table(const RunRecord& run, nlohmann::json& data) {
                cells);
 }
 
+// Where the reward fell most from one step to the next, and which failures became more there.
+Html fall_table(const RunRecord& run, nlohmann::json& data) {
+  std::vector<std::vector<TableCell>> rows;
+  for (const RewardFall& fall : largest_falls(run.steps, kMostFalls)) {
+    std::vector<std::pair<double, std::string>> grown;
+    nlohmann::json failures = nlohmann::json::object();
+    for (const auto& [name, change] : fall.failures) {
+      failures[visible_text(name)] = change;
+      if (change > 0) grown.emplace_back(-change, name);
+    }
+    std::ranges::sort(grown);
+    std::string reasons;
+    for (const auto& [change, name] : grown)
+      reasons +=
+          concat(reasons.empty() ? "" : ", ", readable_name(name), " +", figure_text(-change, Unit::kCount));
+    rows.push_back({{element("span", {{"class", "step-name"}}, text(step_name(run.steps, fall.row)))},
+                    number_cell(figure_text(fall.before, Unit::kNumber)),
+                    number_cell(figure_text(fall.after, Unit::kNumber)),
+                    number_cell(figure_text(fall.after - fall.before, Unit::kNumber)),
+                    cell(reasons.empty() ? "–" : reasons)});
+    data.push_back({{"before_row", fall.before_row},
+                    {"row", fall.row},
+                    {"before", fall.before},
+                    {"after", fall.after},
+                    {"failures", failures}});
+  }
+  if (rows.empty()) return {};
+  return element("h3", literal("Largest falls of the mean reward from one step to the next")) +
+         table("Falls of the reward", {"step", "before", "after", "change", "more failures"}, rows);
+}
+
+// Responses that were better than the others of their groups.
+Html advantage_table(const RunRecord& run, nlohmann::json& data) {
+  std::vector<std::vector<TableCell>> rows;
+  for (const size_t index : largest_advantages(run.responses, kMostAdvantages)) {
+    const ResponseEntry& r = run.responses.responses[index];
+    if (r.advantage <= 0) break;
+    const VerdictFigures& verdict = run.responses.verdict_of(r);
+    rows.push_back({{element("span", {{"class", "step-name"}}, text(step_name(run.steps, r.row)))},
+                    cell(run.responses.task_of(r)),
+                    number_cell(concat(r.group, ", ", r.sample)),
+                    {outcome_badge(verdict.outcome)},
+                    number_cell(figure_text(r.reward, Unit::kNumber)),
+                    number_cell(figure_text(r.advantage, Unit::kNumber))});
+    data.push_back({{"row", r.row},
+                    {"group", r.group},
+                    {"sample", r.sample},
+                    {"task", visible_text(run.responses.task_of(r))},
+                    {"reward", r.reward},
+                    {"advantage", r.advantage}});
+  }
+  if (rows.empty()) return {};
+  return element("h3", literal("Responses with the largest advantage over their group")) +
+         table("Largest advantages", {"step", "task", "group, sample", "verdict", "reward", "advantage"},
+               rows);
+}
+
 }  // namespace
 
 SectionParts reward_section(const std::vector<RunRecord>& runs, const RunAxis& axis) {
@@ -235,6 +295,10 @@ SectionParts reward_section(const std::vector<RunRecord>& runs, const RunAxis& a
     Html content = RewardCharts(runs, run, axis, parts).grid();
     nlohmann::json outcomes = nlohmann::json::object();
     content += movement_table(run, outcomes);
+    nlohmann::json falls = nlohmann::json::array(), advantages = nlohmann::json::array();
+    content += fall_table(run, falls) + advantage_table(run, advantages);
+    parts.data["falls"].push_back(std::move(falls));
+    parts.data["largest_advantages"].push_back(std::move(advantages));
     parts.data["outcomes"].push_back(std::move(outcomes));
     if (content.empty()) continue;
     if (runs.size() > 1) parts.markup += element("h3", text(run.name));

@@ -29,9 +29,12 @@ Html table(const std::string& caption, const std::vector<std::string>& heads,
   }
   for (const auto& row : rows) {
     Html cells;
-    for (size_t i = 0; i < row.size(); ++i)
-      cells += i == 0 ? element("th", {{"scope", "row"}}, row[i].content)
-                      : element("td", {{"class", row[i].is_number ? "number" : ""}}, row[i].content);
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string label = i < heads.size() ? heads[i] : "";  // for narrow screens, where rows are cards
+      cells += i == 0 ? element("th", {{"scope", "row"}, {"data-label", label}}, row[i].content)
+                      : element("td", {{"class", row[i].is_number ? "number" : ""}, {"data-label", label}},
+                                row[i].content);
+    }
     body += element("tr", cells);
   }
   return element("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", caption}},

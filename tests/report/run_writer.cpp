@@ -33,6 +33,25 @@ nlohmann::json verdict_of(const RunWriter::Response& response) {
       {"diagnostics", response.diagnostics}};
 }
 
+// As texts/ and samples.jsonl hold it.
+nlohmann::json kept_entry(const std::string& phase, int64_t step, int64_t group, int64_t sample,
+                          const RunWriter::Response& r) {
+  nlohmann::json entry = {{"phase", phase},
+                          {"step", step},
+                          {"group", group},
+                          {"sample", sample},
+                          {"task", r.task},
+                          {"repair", r.is_repair},
+                          {"reward", r.reward},
+                          {"advantage", r.advantage},
+                          {"terms", {{"correct", r.outcome == "correct" ? 1.0 : 0.0}}},
+                          {"text", r.text},
+                          {"truncated", false},
+                          {"verdict", verdict_of(r)}};
+  if (!r.denoising.is_null()) entry["denoising"] = r.denoising;
+  return entry;
+}
+
 }  // namespace
 
 RunWriter::RunWriter(const std::filesystem::path& folder) : folder_(folder) {
@@ -49,6 +68,11 @@ void RunWriter::append(const std::string& file, const std::string& text) const {
 void RunWriter::finish() const {
   write_file_atomically(folder_ / "run.json",
                         nlohmann::json({{"format", kRunDirectoryFormat}, {"finished", true}}).dump() + "\n");
+}
+
+void RunWriter::add_sample(const std::string& phase, int64_t step, int64_t group, int64_t sample,
+                           const Response& response) {
+  append("samples.jsonl", line_of(kept_entry(phase, step, group, sample, response)));
 }
 
 void RunWriter::add_warm_up(int64_t step, int64_t steps, double loss) {
@@ -79,20 +103,12 @@ void RunWriter::add_step(const std::string& phase, int64_t step, int64_t steps,
                       {"truncated", false},
                       {"verdict_key", key}});
       append("ledger/rank-0.jsonl", line_of({{"key", key}, {"round", 0}, {"verdict", verdict_of(r)}}));
-      if (!r.text.empty())
-        texts += line_of({{"phase", phase},
-                          {"step", step},
-                          {"group", group},
-                          {"sample", sample},
-                          {"task", r.task},
-                          {"repair", r.is_repair},
-                          {"reward", r.reward},
-                          {"advantage", r.advantage},
-                          {"terms", {{"correct", r.outcome == "correct" ? 1.0 : 0.0}}},
-                          {"text", r.text},
-                          {"prompt", "prompt of " + r.task},
-                          {"truncated", false},
-                          {"verdict", verdict_of(r)}});
+      if (!r.text.empty()) {
+        nlohmann::json entry =
+            kept_entry(phase, step, static_cast<int64_t>(group), static_cast<int64_t>(sample), r);
+        entry["prompt"] = r.prompt.empty() ? "prompt of " + r.task : r.prompt;
+        texts += line_of(entry);
+      }
       reward += r.reward;
       correct += r.outcome == "correct";
       ++count;

@@ -103,15 +103,55 @@ TEST_CASE("curves of the page's data are entries of metrics.jsonl") {
     CHECK(series["values"][i] == losses[series["rows"][i].get<size_t>()]);
 }
 
-TEST_CASE("page of ten thousand steps is smaller than 5 MB") {
-  const testing::TemporaryFolder folder;
-  RunWriter run(folder.path());
+RunWriter::Response response_of(int64_t step, int64_t sample, std::mt19937& draw) {
+  const auto number = [&] { return std::normal_distribution<double>(1, 0.3)(draw); };
+  const bool is_correct = sample % 4 != 3;
+  return {.task = "task_" + std::to_string(step % 700),
+          .reward = number(),
+          .advantage = number(),
+          .outcome = is_correct        ? "correct"
+                     : sample % 8 == 3 ? "race"
+                                       : "compile",
+          .speedup = is_correct ? number() + 3 : 0};
+}
+
+// A program, prompt, diagnostics and tokens of the lengths that real ones have.
+void add_texts(RunWriter::Response& response, std::mt19937& draw) {
+  constexpr int kLines = 90, kTokensOfLine = 12;
+  nlohmann::json bytes = nlohmann::json::array(), changes = nlohmann::json::array(),
+                 log_probs = nlohmann::json::array();
+  for (int line = 0; line < kLines; ++line) {
+    const std::string text = "    float value_" + std::to_string(line) + " = x[i] * " +
+                             std::to_string(draw() % 1000) + ".5f + y[j];\n";
+    for (int token = 0; token < kTokensOfLine; ++token) {
+      const size_t whole = text.size() / kTokensOfLine;
+      bytes.push_back(token + 1 < kTokensOfLine ? whole : text.size() - whole * (kTokensOfLine - 1));
+      changes.push_back(static_cast<int64_t>(draw() % 5) - 1);
+      log_probs.push_back(-static_cast<int64_t>(draw() % 300));
+    }
+    response.text += text;
+  }
+  response.denoising = {{"block_tokens", 4},
+                        {"offset_in_block", 0},
+                        {"text_begin", 0},
+                        {"text_bytes", response.text.size()},
+                        {"tail", ""},
+                        {"bytes", bytes},
+                        {"scored_tokens", bytes.size()},
+                        {"step_changes", changes},
+                        {"log_prob_hundredths", log_probs}};
+  while (response.prompt.size() < 4096)
+    response.prompt += "Line " + std::to_string(draw() % 1000) + " of the task's module in PyTorch.\n";
+  while (response.outcome != "correct" && response.diagnostics.size() < 2048)
+    response.diagnostics += "cuda_sources:" + std::to_string(draw() % 90) + ": error: no such <name>\n";
+}
+
+// Groups of 16; every text of one step in 100.
+void write_long_run(const std::filesystem::path& folder, int64_t steps) {
+  RunWriter run(folder);
   std::mt19937 draw(5);
   const auto number = [&] { return std::normal_distribution<double>(1, 0.3)(draw); };
-  std::string program;
-  for (int line = 0; line < 90; ++line)
-    program += "    float value_" + std::to_string(line) + " = x[i] * " + std::to_string(line) + ".5f;\n";
-  for (int64_t step = 1; step <= 10'000; ++step) {
+  for (int64_t step = 1; step <= steps; ++step) {
     nlohmann::json figures;
     for (const char* key : {"geomean_speedup",
                             "fast_1",
@@ -144,18 +184,61 @@ TEST_CASE("page of ten thousand steps is smaller than 5 MB") {
       figures[key] = number();
     figures["reward_terms"] = {{"correct", number()}, {"modelled_speedup", number()}, {"length", number()}};
     std::vector<RunWriter::Response> group;
-    for (int sample = 0; sample < 4; ++sample)
-      group.push_back({.task = "task_" + std::to_string(step % 700),
-                       .reward = number(),
-                       .advantage = number(),
-                       .outcome = sample == 3 ? "race" : "correct",
-                       .speedup = sample == 3 ? 0 : number() + 3,
-                       .text = step % 25 == 0 ? program + std::to_string(step * 10 + sample) : ""});
-    run.add_step("end_to_end", step, 10'000, {group}, figures);
+    for (int64_t sample = 0; sample < 16; ++sample) {
+      group.push_back(response_of(step, sample, draw));
+      RunWriter::Response with_texts = group.back();
+      if (step % 100 != 0) continue;
+      add_texts(with_texts, draw);
+      if (sample < 2) run.add_sample("end_to_end", step, 0, sample, with_texts);
+      group.back() = std::move(with_texts);
+    }
+    run.add_step("end_to_end", step, steps, {group}, figures);
   }
-  const std::string page = run_page({read_run(folder.path())});
-  CHECK(page.size() > 500'000);
+}
+
+TEST_CASE("page of ten thousand steps with long texts is smaller than 5 MB") {
+  const testing::TemporaryFolder folder;
+  write_long_run(folder.path(), 10'000);
+  const RunRecord run = read_run(folder.path());
+  const ReportSize size;
+  CHECK(run.kept.responses.size() > 300);
+  CHECK(run.kept.responses.size() <= size.responses + size.kernels);
+  const std::string page = run_page({run});
+  const nlohmann::json data = data_of(page);
+  CHECK(data["denoising"]["responses"].size() >= 30);
+  CHECK(data["groups"]["groups"][0].size() >= 25);
+  CHECK(page.size() > 2'000'000);
   CHECK(page.size() <= 5'000'000);
+}
+
+TEST_CASE("axis of shares ends at none and at all") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  for (int64_t step = 1; step <= 3; ++step)
+    run.add_step("end_to_end", step, 3,
+                 {{{.task = "a"}, {.task = "a"}, {.task = "a"}, {.task = "a", .outcome = "race"}}},
+                 {{"compile_rate", 1.0}, {"truncated_rate", 0.01 * static_cast<double>(step)}});
+  const std::string page = run_page({read_run(folder.path())});
+  for (const char* chart : {"correct_rate", "compile_rate", "truncated_rate"}) {
+    const size_t at = page.find(std::string("data-chart=\"") + chart);
+    REQUIRE(at != std::string::npos);
+    const std::string picture = page.substr(at, page.find("</svg>", at) - at);
+    CHECK(picture.find(">120 %<") == std::string::npos);
+    CHECK(picture.find(">−") == std::string::npos);
+    CHECK(count_of(picture, " %<") >= 2);
+  }
+}
+
+TEST_CASE("axis of bytes has round numbers of their unit") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  run.add_step("end_to_end", 1, 1, {{{.task = "a"}}}, {{"memory_peak_bytes", 779.0 * 1024 * 1024}});
+  const std::string page = run_page({read_run(folder.path())});
+  const size_t at = page.find("data-chart=\"memory_peak_bytes");
+  REQUIRE(at != std::string::npos);
+  const std::string picture = page.substr(at, page.find("</svg>", at) - at);
+  for (const char* tick : {">200 MiB<", ">600 MiB<", ">800 MiB<"})
+    CHECK_THAT(picture, ContainsSubstring(tick));
 }
 
 TEST_CASE("curated set needs a data card") {

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "common/gzip.h"
+#include "report/page/page.h"
 #include "report/run_record.h"
 #include "tests/report/run_writer.h"
 #include "tests/support/support.h"
@@ -129,6 +130,24 @@ TEST_CASE("run of another version is read, and the page says so") {
   CHECK(says(run, "99"));
 }
 
+TEST_CASE("commit of the program that ran is a fact of the run, or said to be unknown") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  const auto commit_of = [&] {
+    for (const auto& [name, value] : read_run(folder.path()).facts)
+      if (name == "commit") return value;
+    return std::string();
+  };
+  CHECK(commit_of() == "not recorded");
+  write_file_atomically(
+      folder.path() / "run.json",
+      R"({"format":4,"finished":true,"program":{"version":"0.1.0","commit":"96ff9038abcd with changes"}})");
+  CHECK(commit_of() == "96ff9038abcd with changes");
+  CHECK_THAT(run_page({read_run(folder.path())}), ContainsSubstring("commit 96ff9038abcd with changes<"));
+  write_file_atomically(folder.path() / "run.json", R"({"format":4,"program":["x"]})");
+  CHECK(commit_of() == "not recorded");
+}
+
 TEST_CASE("empty folder and run without a step say so") {
   const testing::TemporaryFolder folder;
   fs::create_directories(folder.path() / "empty");
@@ -165,8 +184,29 @@ TEST_CASE("lineage of a kernel without a kept text is unknown") {
   fs::remove(folder.path() / "texts/end_to_end-000002-rank-0.jsonl.gz");
   const RunRecord run = read_run(folder.path());
   REQUIRE(run.kernels.size() == 2);
-  CHECK(run.kernels[0].lineage.empty());
-  CHECK(run.kernels[1].lineage.empty());
+  CHECK(run.kernels[0].lineage == "unknown");
+  CHECK(run.kernels[1].lineage == "unknown");
+}
+
+TEST_CASE("text of a response that is not shown is left in its file") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  for (int64_t step = 1; step <= 40; ++step) {
+    std::vector<std::vector<RunWriter::Response>> groups(
+        2, {{.task = "a", .reward = static_cast<double>(step), .speedup = 1.5, .text = "text"}});
+    if (step == 20) groups[0][0].outcome = "race";
+    run.add_sample("end_to_end", step, 0, 0, groups[0][0]);
+    for (auto& group : groups) group[0].text.clear();
+    run.add_step("end_to_end", step, 40, groups);
+  }
+  const RunRecord read = read_run(folder.path(), {.groups = 6, .kernels = 0});
+  REQUIRE(read.groups.size() >= 3);  // the newest, the fastest, the race
+  CHECK(read.kept.responses.size() == read.groups.size());
+  for (const ChosenGroup& group : read.groups) {
+    CHECK(group.group == 0);  // of the others no text was kept
+    CHECK(read.kept.responses.contains({group.row, 0, 0}));
+  }
+  CHECK(std::ranges::any_of(read.groups, [](const ChosenGroup& g) { return g.row == 19; }));
 }
 
 TEST_CASE("runs whose folders share a name are named by their parents too") {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "episode/curation.h"
-#include "episode/denoising_record.h"
 #include "episode/episode.h"
 #include "episode/figures.h"
 #include "policy/tokenizer.h"
@@ -26,6 +25,7 @@
 #include "trainer/ranks/control_plane.h"
 #include "trainer/ranks/placement.h"
 #include "trainer/run/reports/step_metrics.h"
+#include "trainer/run/reports/text_archive.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/update/policy_updater.h"
 
@@ -57,11 +57,11 @@ struct PhaseContext {
 struct PhaseStep {
   std::optional<StepFigures> responses;  // over all ranks; none in a supervised step
   ResponseMeaning meaning;
-  std::vector<Episode> episodes;                      // CollectedStep::log
-  std::map<EpisodeKey, DenoisingRecord> denoising{};  // on rank 0, of the responses that it generated
-  UpdateTotals update;                                // of this rank
-  StepSeconds seconds;         // of this rank; that of the whole step is the run's business
-  int64_t verifier_queue = 0;  // of this rank: StepLoad
+  std::vector<Episode> episodes;              // CollectedStep::log
+  std::map<EpisodeKey, TokenTexts> tokens{};  // on rank 0, of samples that it generated
+  UpdateTotals update;                        // of this rank
+  StepSeconds seconds;                        // of this rank; that of the whole step is the run's business
+  int64_t verifier_queue = 0;                 // of this rank: StepLoad
 };
 
 // The name of the warm-up; stages have those of their Stage.

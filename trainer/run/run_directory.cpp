@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "episode/run_format.h"
 #include "trainer/run/reports/machine_description.h"
+#include "trainer/run/reports/program_version.h"
 #include "verdict/verifier_description.h"
 
 namespace bicrl {
@@ -146,6 +147,8 @@ void RunDirectory::write_run_file() const {
   nlohmann::json json = {
       {"format", kRunDirectoryFormat}, {"protocol", kProtocolVersion}, {"finished", finished_}};
   for (const auto& [name, value] : machine_description()) json["machine"][name] = value;
+  json["program"]["version"] = kProgramVersion.version;
+  if (!kProgramVersion.commit.empty()) json["program"]["commit"] = kProgramVersion.commit;
   write("run.json", json.dump() + "\n");
 }
 

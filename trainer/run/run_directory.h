@@ -1,6 +1,6 @@
 // The folder of one run, held by one run at a time. Starting a run in a folder that holds one goes on with
 // it.
-//   RUN/run.json        format, the verifier's protocol, and whether the run has finished
+//   RUN/run.json        format, the verifier's protocol, program, machine, whether the run has finished
 //   RUN/config.yaml     resolved configuration       RUN/reward.yaml   resolved reward
 //   RUN/metrics.jsonl   an entry per step            RUN/responses.jsonl, samples.jsonl   see run_log.h
 //   RUN/ledger/         verdicts                     RUN/checkpoints/  see checkpoint_store.h

@@ -46,7 +46,7 @@ std::optional<StepAgreement> RunStepper::take(Phase& phase) {
 void RunStepper::log(const StepMetrics& metrics, const PhaseStep& taken) {
   if (!parts_.log) return;
   const double seconds_in_phase = progress_.seconds_in_phase();
-  parts_.log->responses(metrics, progress_.run_step(), taken.episodes, taken.denoising);
+  parts_.log->responses(metrics, progress_.run_step(), taken.episodes, taken.tokens);
   parts_.log->step(metrics, progress_.run_step(), seconds_in_phase, seconds_left(metrics, seconds_in_phase));
 }
 

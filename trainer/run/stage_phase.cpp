@@ -15,6 +15,7 @@
 #include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/phase.h"
 #include "trainer/run/reports/kept_batch.h"
+#include "trainer/run/reports/sample_choice.h"
 #include "trainer/run/reports/text_archive.h"
 
 namespace bicrl {
@@ -121,7 +122,8 @@ class StagePhase : public Phase {
     if (overlaps) generate_ahead(next);
     taken.responses = std::move(collected.figures);
     taken.episodes = std::move(collected.log);
-    if (context_.control.rank() == 0) taken.denoising = denoising_of(collected.generated);
+    if (context_.control.rank() == 0)
+      taken.tokens = tokens_of_samples(step, taken.episodes, collected.generated);
     latest_step_ = step;
     latest_ = std::move(collected.generated);
     return taken;
@@ -163,20 +165,18 @@ class StagePhase : public Phase {
   }
 
  private:
-  // Of the responses that can become samples of the step.
-  std::map<EpisodeKey, DenoisingRecord> denoising_of(const std::vector<Episode>& generated) const {
-    std::map<EpisodeKey, DenoisingRecord> records;
-    if (context_.settings.samples_per_step == 0) return records;
-    int64_t group = -1;
-    for (const Episode& episode : generated) {
-      const Rollout& rollout = episode.last().rollout;
-      // The log's choice: the first of each group that has a text.
-      if (episode.key.group == group || rollout.text.empty()) continue;
-      group = episode.key.group;
-      records[episode.key] =
-          denoising_record_of(rollout, context_.tokenizer, context_.policy.config().block_size);
-    }
-    return records;
+  // Of the samples that the log will keep of the step.
+  std::map<EpisodeKey, TokenTexts> tokens_of_samples(int64_t step, const std::vector<Episode>& log,
+                                                     const std::vector<Episode>& generated) const {
+    std::set<EpisodeKey> chosen;
+    for (const size_t index : choose_samples(log, step, context_.settings.samples_per_step))
+      chosen.insert(log[index].key);
+    std::map<EpisodeKey, TokenTexts> tokens;
+    for (const Episode& episode : generated)
+      if (chosen.contains(episode.key))
+        tokens[episode.key] =
+            token_texts_of(episode.last().rollout, context_.tokenizer, context_.policy.config().block_size);
+    return tokens;
   }
 
   // Tasks that the stages of this kind before this one ask in order, of the same files.

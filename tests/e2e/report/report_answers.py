@@ -17,11 +17,6 @@ def place(data, row, run=0):
     return phase["name"], row - phase["begin"] + phase["first_step"]
 
 
-def series(data, chart, label=None):
-    found = [s for s in data["charts"][chart]["series"] if label is None or s["label"] == label]
-    return dict(zip(found[0]["rows"], found[0]["values"])) if found else {}
-
-
 def which_step_found_the_fastest_kernel(data, task):
     kernel = next(k for k in data["kernels"]["kernels"][0] if k["task"] == task)
     return kernel["phase"], kernel["step"], kernel["speedup"]
@@ -32,19 +27,14 @@ def how_did_the_fastest_kernel_come_about(data, task):
 
 
 def where_did_the_reward_fall_most(data):
-    points = sorted(series(data, "reward_mean").items())
-    return place(data, min(zip(points, points[1:]), key=lambda pair: pair[1][1] - pair[0][1])[1][0])
+    """From one step to the next."""
+    return place(data, data["rewards"]["falls"][0][0]["row"])
 
 
 def why_did_the_reward_fall_there(data):
     """The fault class whose number rose most at that step."""
-    points = sorted(series(data, "reward_mean"))
-    phase, step = where_did_the_reward_fall_most(data)
-    row = next(r for r in points if place(data, r) == (phase, step))
-    before = points[points.index(row) - 1]
-    failures = data["charts"]["failures-0"]["series"]
-    rise = {s["label"]: dict(zip(s["rows"], s["values"])) for s in failures}
-    return max(rise, key=lambda label: rise[label][row] - rise[label][before])
+    failures = data["rewards"]["falls"][0][0]["failures"]
+    return max(failures, key=failures.get)
 
 
 def which_fault_grew(data):
@@ -59,9 +49,12 @@ def did_held_out_correctness_improve(data):
 
 
 def where_does_time_go(data):
-    parts = {s["label"]: sum(v for r, v in zip(s["rows"], s["values"]) if place(data,
-                                                                                r)[0] != "warm_up") for s in data["charts"]["time-0"]["series"]}
-    return max(parts, key=parts.get)
+    """In all phases but the warm-up."""
+    total = {}
+    for phase in data["overview"]["time"][0]:
+        for part, seconds in phase["parts"].items():
+            if phase["phase"] != "warm_up": total[part] = total.get(part, 0) + seconds
+    return max(total, key=total.get)
 
 
 def which_task_is_solved_least_often(data):
@@ -71,9 +64,8 @@ def which_task_is_solved_least_often(data):
 
 
 def which_response_beat_its_group_most(data):
-    best = max(((r["advantage"], g["row"], g["task"], r["sample"]) for g in data["groups"]["groups"][0] for r in g["responses"]),
-               key=lambda x: x[0])
-    return place(data, best[1]), best[2], best[3]
+    best = data["rewards"]["largest_advantages"][0][0]
+    return place(data, best["row"]), best["group"], best["sample"]
 
 
 def which_token_was_the_policy_least_sure_of(data):

@@ -1,6 +1,7 @@
 """`bicrl report` in a browser: what it shows is what the run's files hold, untrusted text runs nothing, keys suffice."""
-import json
 import math
+import re
+import struct
 import sys
 import tempfile
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import report_answers
 from browser import Browser, find_browser
 from report_run import RunMaker, make_run
+from run_files import RunFiles
 
 from support import SKIPPED, bicrl, expect
 
@@ -36,43 +38,139 @@ def check_files(folder):
     expect("This folder is empty" in (folder / "empty.html").read_text(), "a page of an empty folder says so")
 
 
-def check_answers(page):
-    """Ten questions, of a run of which we know the answers."""
-    answers = report_answers.answers(report_answers.data_of(page), "task_1")
-    expected = {"which_step_found_the_fastest_kernel": ("end_to_end", 5, 0.06 / (0.06 / 3.75)),
+def check_answers(page, folder, correct, of):
+    """Ten questions, answered by the page's data and by the run's files."""
+    data, run = report_answers.data_of(page), RunFiles(folder)
+    answers = report_answers.answers(data, "task_1")
+    best, (before, after) = run.best_of_task("task_1"), run.largest_fall()
+    least, pieces = run.least_sure_token([(r["row"], r["group"], r["sample"]) for r in data["denoising"]["responses"]])
+    expected = {"which_step_found_the_fastest_kernel": (*run.place(best["row"]), best["verdict"]["eager_ms"] / best["verdict"]["candidate_ms"]),
                 "how_did_the_fastest_kernel_come_about": "imitated",
-                "where_did_the_reward_fall_most": ("end_to_end", 7), "why_did_the_reward_fall_there": "compile", "which_fault_grew": "race",
-                "did_held_out_correctness_improve": (40 / 64, 52 / 64, False), "where_does_time_go": "waiting for verdicts"}
+                "where_did_the_reward_fall_most": run.place(after), "why_did_the_reward_fall_there": run.fault_that_rose(before, after),
+                "which_fault_grew": run.fault_that_grew(), "did_held_out_correctness_improve": (correct[0] / of, correct[1] / of, False),
+                "where_does_time_go": run.where_time_goes(), "which_task_is_solved_least_often": run.solved_least_often(),
+                "which_response_beat_its_group_most": run.beat_its_group_most()}
     for question, answer in expected.items():
-        expect(answers[question] == answer, f"the page answers: {question}", answers[question], answer)
-    expect(len(answers) == 10 and None not in answers.values(), "ten questions have answers", answers)
+        expect(answers.pop(question) == answer, f"the page answers: {question}", answer, report_answers.answers(data, "task_1")[question])
+    piece, label = answers.pop("which_token_was_the_policy_least_sure_of")
+    lowest = min(min(r["log_prob_hundredths"]) for r in data["denoising"]["responses"])
+    expect(least < 0 and lowest == least and piece in pieces, "the page answers: which token was the policy least sure of", piece, label, least, pieces)
+    expect(not answers, "these are all the questions", answers)
 
 
-def check_points(data, run, browser):
+def check_long_answers(folder):
+    """Of a run whose curves are thinned: between its kept points the reward falls further than from any step to the next, and its
+    kept steps have most of the time in waiting, all steps in generating."""
+    run = RunMaker(folder / "long")
+    run.warm_up(3)
+    run.evaluation("warm_up", 1, 2, 1.2)
+    for step in range(1, 1201):
+        # Falls fastest to step 703 and every twelfth before and behind it; no two values are equal.
+        speedup = 5 + 3 * math.sin(2 * math.pi * (step - 696.5) / 12) + step / 10000
+        group = [{"task": f"task_{step % 9}", "outcome": "race" if step == 703 and s == 0 else "wrong_value" if s == 7 and step > 600 else "correct",
+                  "speedup": speedup + s / 50, "body": f"int a{step};"} for s in range(8)]
+        for each in group: each["speedup"] *= each["outcome"] == "correct"
+        run.step("end_to_end", step, 1200, [group], imitation_updates=1, rollout_seconds=5.0,
+                 verify_wait_seconds=40.0 if step % 15 == 0 else 0.5, step_seconds=60.0 if step % 15 == 0 else 9.0)
+    run.evaluation("end_to_end", 2, 2, 1.5)
+    run.state(True)
+    page = folder / "long.html"
+    report(folder / "long", "--output", page)
+    data, files = report_answers.data_of(page.read_text()), RunFiles(folder / "long")
+    curve = data["charts"]["reward_mean"]["series"][0]
+    falls = [a - b for a, b in zip(curve["values"], curve["values"][1:])]
+    before, after = files.largest_fall()
+    expect(len(curve["rows"]) < 600 and max(falls) > 1.1 * (files.metrics[before]["reward_mean"] - files.metrics[after]["reward_mean"]),
+           "the thinned curve has another largest fall", max(falls))
+    kept = {s["label"]: sum(s["values"]) for s in data["charts"]["time-0"]["series"]}
+    expect(max(kept, key=kept.get) != files.where_time_goes(), "the thinned times have another largest part", kept)
+    check_answers(page.read_text(), folder / "long", (1, 2), 2)
+
+
+def stacked_heights(path):
+    """Left, bottom and height of each bar of a path "M.. ..h..v-..h-..z"."""
+    bars = re.findall(r"M(\S+) (\S+?)h\S+?v(-?[\d.]+)h-[\d.]+z", path)
+    return [(float(left), float(bottom), -float(height)) for left, bottom, height in bars]
+
+
+def check_stack(picture, chart):
+    """Bars lie on top of each other, and each is as high as its value."""
+    unit = 168 / (picture["high"] - picture["low"])
+    rows = len(chart["series"][0]["rows"])
+    below = [0.0] * rows
+    compared = 0
+    for path, series in zip(picture["bars"], chart["series"], strict=True):
+        bars = stacked_heights(path)
+        shown = [i for i, value in enumerate(series["values"]) if value > 0]
+        expect(len(bars) == len(shown), f"{picture['id']}: a bar for each value of {series['label']}", len(bars), len(shown))
+        for (left, bottom, height), i in zip(bars, shown):
+            expect(left <= series["x"][i] and math.isclose(height, series["values"][i] * unit, abs_tol=0.06)
+                   and math.isclose(bottom, 190 - below[i] * unit, abs_tol=0.06), f"{picture['id']}: a bar is as high as its value", height,
+                   series["values"][i] * unit)
+            below[i] += series["values"][i]
+            compared += 1
+    return compared
+
+
+def check_histogram(picture, chart, run):
+    """The cells' counts are those of responses.jsonl, and what is drawn is the cells with responses."""
+    bins = len(chart["columns"][0]["counts"])
+    height = (chart["high"] - chart["low"]) / bins
+    drawn = set()
+    for column in chart["columns"]:
+        rewards = [r["reward"] for r in run.responses if column["first_row"] <= r["row"] <= column["last_row"] and not r["masked"]]
+        counts = [0] * bins
+        # The page's rewards have the precision of 32 bits.
+        for reward in rewards: counts[max(0, min(bins - 1, int((single(reward) - chart["low"]) / (chart["high"] - chart["low"]) * bins)))] += 1
+        expect(column["counts"] == counts, f"counts of rows {column['first_row']} to {column['last_row']}", column["counts"], counts)
+        drawn |= {(round(column["x"][0], 1), round(190 - (chart["low"] + height * (b + 1) - picture["low"])
+                                                   / (picture["high"] - picture["low"]) * 168)) for b in range(bins) if counts[b]}
+    found = {(round(x, 1), round(y)) for x, y in picture["cells"]}
+    expect(len(picture["cells"]) == len(drawn) and all(any(x == a and abs(y - b) <= 1 for a, b in drawn) for x, y in found),
+           "a cell is drawn for each count", len(drawn), len(picture["cells"]))
+    expect(sum(map(sum, (c["counts"] for c in chart["columns"]))) == sum(not r["masked"] for r in run.responses), "every response is counted once")
+
+
+def single(value):
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def check_points(data, folder, browser):
     """Every point of the data is an entry's, and every point of a picture is the data's."""
+    run = RunFiles(folder)
     points = 0
     for name, chart in data["charts"].items():
         if chart["kind"] != "lines" or "key" not in chart: continue
         for series in chart["series"]:
-            for row, value in zip(series["rows"], series["values"]):
+            for row, value in zip(series["rows"], series["values"], strict=True):
                 expect(run.metrics[row].get(chart["key"]) == value, f"{name}, row {row} is the entry's {chart['key']}",
                        run.metrics[row].get(chart["key"]), value)
                 points += 1
             with_value = [i for i, entry in enumerate(run.metrics) if isinstance(entry.get(chart["key"]), (int, float))]
             expect(series["rows"] == with_value, f"{name} shows every step that has the figure")
-    failures = data["charts"]["failures-0"]["series"]
-    for series in failures:
-        for row, value in zip(series["rows"], series["values"]):
-            expect(run.metrics[row]["fault_classes"].get(series["label"].replace(" ", "_"), 0) == value, f"failures of row {row}",
-                   series["label"])
-            points += 1
+    stages = [row for row, entry in enumerate(run.metrics) if "responses" in entry]
+    for series in data["charts"]["failures-0"]["series"]:
+        counts = [run.metrics[row]["fault_classes"].get(series["label"].replace(" ", "_"), 0) for row in stages]
+        expect(series["rows"] == stages and series["values"] == counts, f"failures: {series['label']}", series["values"], counts)
+        points += len(counts)
+    parts = {"generating": "rollout_seconds", "waiting for verdicts": "verify_wait_seconds", "training": "train_seconds",
+             "waiting for checkpoints": "checkpoint_stall_seconds"}
+    for series in data["charts"]["time-0"]["series"]:
+        if series["label"] == "other": continue
+        seconds = [entry.get(parts[series["label"]], 0) for entry in run.metrics]
+        expect(series["values"] == seconds, f"time: {series['label']}", series["values"], seconds)
+        points += len(seconds)
     expect(points > 400, "a run has many points", points)
     drawn = browser.evaluate("""[...document.querySelectorAll('svg[data-chart]')].map((picture) => ({
         id: picture.dataset.chart, low: +picture.dataset.low, high: +picture.dataset.high,
+        bars: [...picture.querySelectorAll('path.bar')].map((path) => path.getAttribute('d')),
+        cells: [...picture.querySelectorAll('rect.cell')].map((cell) => [+cell.getAttribute('x'), +cell.getAttribute('y')]),
         paths: [...picture.querySelectorAll('path.line')].map((path) => path.getAttribute('d').match(/-?[\\d.]+/g).map(Number))}))""")
-    compared = 0
+    compared = bars = 0
     for picture in drawn:
         chart = data["charts"][picture["id"]]
+        if chart["kind"] == "stack": bars += check_stack(picture, chart)
+        if chart["kind"] == "histogram": check_histogram(picture, chart, run)
         if chart["kind"] != "lines": continue
         for path, series in zip(picture["paths"], chart["series"], strict=True):
             expect(path[0::2] == series["x"], f"{picture['id']}: the line's places are the data's")
@@ -80,10 +178,10 @@ def check_points(data, run, browser):
                 wanted = 190 - (value - picture["low"]) / (picture["high"] - picture["low"]) * 168
                 expect(math.isclose(y, wanted, abs_tol=0.06), f"{picture['id']}: a point lies at its value", y, wanted)
                 compared += 1
-    expect(compared > 400, "pictures have as many points", compared)
+    expect(compared > 400 and bars > 100, "pictures have as many points", compared, bars)
 
 
-def check_keys(data, browser, page):
+def check_keys(data, browser, page, run):
     focus = "document.querySelector('svg[data-chart=\"reward_mean\"]').focus()"
     browser.evaluate(focus)
     browser.press("Home")
@@ -96,7 +194,9 @@ def check_keys(data, browser, page):
     expect(browser.evaluate("document.getElementById('tip').hidden"), "Escape hides the tip")
     browser.press("Enter")
     opened = browser.evaluate("[...document.querySelectorAll('details.group[open]')].map((group) => +group.dataset.row)")
-    expect(opened == [series["rows"][1]] or len(opened) == 1, "Enter opens one group near the step", opened)
+    rows = browser.evaluate("[...document.querySelectorAll('details.group')].map((group) => +group.dataset.row)")
+    nearest = min(abs(row - series["rows"][1]) for row in rows)
+    expect(len(opened) == 1 and abs(opened[0] - series["rows"][1]) == nearest, "Enter opens the group nearest to the step", opened, rows)
     expect(browser.evaluate("document.activeElement.tagName") == "SUMMARY", "the focus goes to the group")
     browser.press("Enter")
     expect(browser.evaluate("document.querySelectorAll('details.group[open]').length") == 0, "Enter closes the group")
@@ -104,8 +204,14 @@ def check_keys(data, browser, page):
     browser.press("ArrowLeft")
     for _ in range(30): browser.press("ArrowDown")
     browser.press("Enter")
-    expect("response" in browser.evaluate("document.querySelector('#chart-histogram-0 p[aria-live]').textContent"),
-           "a cell lists its responses")
+    row = data["charts"]["histogram-0"]["columns"][-2]["first_row"]
+    failed = [r for r in run.responses if r["row"] == row and r["reward"] == 0]
+    shown = browser.evaluate("document.querySelector('#chart-histogram-0 p[aria-live]').textContent")
+    expect(failed and shown.startswith(f"{len(failed)} responses with a reward of 0 to "), "a cell counts its responses", shown, failed)
+    kept = {(g["group"], r["sample"]) for g in data["groups"]["groups"][0] if g["row"] == row for r in g["responses"]}
+    for r in failed:
+        name = f"group {r['group']}, sample {r['sample']} ({r['verdict']['fault_class']})"
+        expect((name in shown) == ((r["group"], r["sample"]) in kept), "a cell lists its responses", name, shown)
     # From the top by Tab alone: everything that can be used can be reached, and shows where the focus is.
     browser.open(page)
     reached = set()
@@ -162,10 +268,10 @@ def check_denoising(data, browser):
         expect(shown == [0 < abs(s) <= step for s in response["steps"]], f"step {step} shows what was accepted until then")
         browser.press("ArrowRight")
     browser.press("Home")
-    browser.evaluate("[...document.querySelectorAll('#denoising-viewer button')].find((b) => b.textContent === 'Block on').click()")
+    browser.evaluate("[...document.querySelectorAll('#denoising-viewer button')].find((b) => b.textContent === 'Next block').click()")
     blocks = [abs(s) for i, s in enumerate(response["steps"]) if (response["offset_in_block"] + i) // response["block_tokens"] == 0]
     expect(browser.evaluate("document.querySelector('#denoising-viewer output').textContent") == f"step {max(blocks)} of {last}",
-           "Block on ends the first block")
+           "Next block ends the first block")
     browser.evaluate("document.querySelector('#denoising-viewer button.primary').click()")
     browser.wait_for(f"document.querySelector('#denoising-viewer output').textContent === 'step {last} of {last}'")
     faulty = next(i for i, r in enumerate(data["denoising"]["responses"]) if "compile" in r["label"])
@@ -238,17 +344,18 @@ def main():
     with tempfile.TemporaryDirectory(prefix="bicrl_report_") as temporary:
         folder = Path(temporary)
         check_files(folder)
-        run = make_run(folder / "run")
+        make_run(folder / "run")
         page = folder / "run.html"
         report(folder / "run", "--output", page)
         data = report_answers.data_of(page.read_text())
-        check_answers(page.read_text())
+        check_answers(page.read_text(), folder / "run", (40, 52), 64)
+        check_long_answers(folder)
         browser = Browser()
         try:
             browser.device(1280, 900)
             browser.open(page)
-            check_points(data, run, browser)
-            check_keys(data, browser, page)
+            check_points(data, folder / "run", browser)
+            check_keys(data, browser, page, RunFiles(folder / "run"))
             check_touch(data, browser, page)
             check_denoising(data, browser)
             check_clean(browser, page)

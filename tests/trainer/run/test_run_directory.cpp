@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/files.h"
 #include "tests/support/support.h"
+#include "trainer/run/reports/program_version.h"
 #include "verdict/verifier_description.h"
 
 namespace bicrl {
@@ -30,6 +31,8 @@ TEST_CASE("a run is taken up by the program that speaks its verifier's protocol,
 
   const json written = json::parse(read_file(path / "run.json"));
   CHECK(written.at("protocol") == kProtocolVersion);
+  CHECK_FALSE(written.at("program").at("version").get<std::string>().empty());
+  CHECK(written.at("program").value("commit", "") == kProgramVersion.commit);
   const auto refused = [&](const json& stored, const std::string& reason) {
     write_file_atomically(path / "run.json", stored.dump() + "\n");
     CHECK_THROWS_WITH(RunDirectory(path), ContainsSubstring("run.json") && ContainsSubstring(reason) &&

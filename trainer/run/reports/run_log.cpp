@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "episode/episode_fields.h"
+#include "trainer/run/reports/sample_choice.h"
 
 namespace bicrl {
 namespace {
@@ -83,24 +84,20 @@ void RunLog::step(const StepMetrics& metrics, int64_t run_step, double seconds_i
 }
 
 void RunLog::responses(const StepMetrics& metrics, int64_t run_step, const std::vector<Episode>& episodes,
-                       const std::map<EpisodeKey, DenoisingRecord>& denoising) {
+                       const std::map<EpisodeKey, TokenTexts>& tokens) {
   if (episodes.empty()) return;
   nlohmann::json all = nlohmann::json::array();
+  for (const Episode& episode : episodes) all.push_back(to_json(episode, EpisodeForm::kLog));
   int64_t samples = 0;
-  int64_t sampled_group = -1;
-  for (const Episode& episode : episodes) {
-    all.push_back(to_json(episode, EpisodeForm::kLog));
-    // One of each group, so that a step's samples show several tasks.
-    if (samples >= samples_per_step_ || episode.key.group == sampled_group ||
-        episode.last().rollout.text.empty())
-      continue;
-    sampled_group = episode.key.group;
-    ++samples;
+  for (const size_t index : choose_samples(episodes, metrics.step, samples_per_step_)) {
+    const Episode& episode = episodes[index];
     nlohmann::json sample = to_json(episode, EpisodeForm::kSample);
-    if (const auto found = denoising.find(episode.key); found != denoising.end())
-      sample["denoising"] = to_json(found->second);
+    if (const auto found = tokens.find(episode.key); found != tokens.end()) {
+      sample["prompt"] = found->second.prompt;
+      sample["denoising"] = to_json(found->second.denoising);
+    }
     samples_.append(line_of(sample));
-    events_.add_text(run_step, concat("samples/", metrics.phase, "_", samples), markdown_of(episode));
+    events_.add_text(run_step, concat("samples/", metrics.phase, "_", ++samples), markdown_of(episode));
   }
   nlohmann::json line = to_json(metrics.meaning.advantage);
   line.update({{"phase", metrics.phase}, {"step", metrics.step}, {"responses", all}});

@@ -3,7 +3,8 @@
 //   metrics.jsonl    an entry per step; keys that end with _seconds, _per_second, _peak_bytes, _mfu or _queue
 //                    are times and loads and differ between equal runs, all others do not
 //   responses.jsonl  an entry per stage step with every response's task, verdict key, reward and advantage
-//   samples.jsonl    some responses of each stage step with text and verdict, for a person to read
+//   samples.jsonl    some responses of each stage step with prompt, text and verdict, for a person to read
+//                    (sample_choice.h)
 //   events.out.tfevents.bicrl  the same figures and samples, and those of evaluations, for TensorBoard
 // Used by rank 0 only. Not thread-safe.
 #pragma once
@@ -16,11 +17,11 @@
 
 #include "common/line_log.h"
 #include "common/progress_bar.h"
-#include "episode/denoising_record.h"
 #include "episode/episode.h"
 #include "trainer/evaluation/evaluation.h"
 #include "trainer/run/reports/event_file.h"
 #include "trainer/run/reports/step_metrics.h"
+#include "trainer/run/reports/text_archive.h"
 #include "trainer/run/run_directory.h"
 
 namespace bicrl {
@@ -36,7 +37,7 @@ class RunLog {
   void step(const StepMetrics& metrics, int64_t run_step, double seconds_in_phase,
             std::optional<double> run_seconds_left = std::nullopt);
   void responses(const StepMetrics& metrics, int64_t run_step, const std::vector<Episode>& episodes,
-                 const std::map<EpisodeKey, DenoisingRecord>& denoising);
+                 const std::map<EpisodeKey, TokenTexts>& tokens);
   // Figures of an evaluation, on the same axis, for TensorBoard.
   void evaluation(const EvaluationResult& result, int64_t run_step);
   void sync();  // all files, to the disk

@@ -20,24 +20,23 @@ std::string file_name(const std::string& phase, int64_t step, int rank) {
 
 }  // namespace
 
-DenoisingRecord denoising_record_of(const Rollout& rollout, const Tokenizer& tokenizer,
-                                    int64_t block_tokens) {
+TokenTexts token_texts_of(const Rollout& rollout, const Tokenizer& tokenizer, int64_t block_tokens) {
   const auto response = rollout.tokens.begin() + rollout.prompt_tokens;
   std::vector<std::string> pieces;
   for (auto token = response; token != rollout.tokens.end(); ++token)
     pieces.emplace_back(tokenizer.has(*token) ? tokenizer.bytes(*token) : std::string_view());
-  return denoising_record(rollout, pieces, tokenizer.decode({rollout.tokens.begin(), response}),
-                          block_tokens);
+  TokenTexts texts{.prompt = tokenizer.decode({rollout.tokens.begin(), response})};
+  texts.denoising = denoising_record(rollout, pieces, texts.prompt, block_tokens);
+  return texts;
 }
 
 void TextArchive::write(const std::string& phase, int64_t step, const std::vector<Episode>& episodes) const {
   std::string lines;
   for (const Episode& episode : episodes) {
-    const Rollout& rollout = episode.last().rollout;
+    const TokenTexts tokens = token_texts_of(episode.last().rollout, tokenizer_, block_tokens_);
     nlohmann::json line = to_json(episode, EpisodeForm::kSample);
-    line["prompt"] =
-        tokenizer_.decode({rollout.tokens.begin(), rollout.tokens.begin() + rollout.prompt_tokens});
-    line["denoising"] = to_json(denoising_record_of(rollout, tokenizer_, block_tokens_));
+    line["prompt"] = tokens.prompt;
+    line["denoising"] = to_json(tokens.denoising);
     lines += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
   std::error_code failure;

@@ -14,8 +14,13 @@
 
 namespace bicrl {
 
+// What a rollout's tokens say beside its text.
+struct TokenTexts {
+  std::string prompt{};
+  DenoisingRecord denoising{};
+};
 // Of a rollout that has its tokens.
-DenoisingRecord denoising_record_of(const Rollout& rollout, const Tokenizer& tokenizer, int64_t block_tokens);
+TokenTexts token_texts_of(const Rollout& rollout, const Tokenizer& tokenizer, int64_t block_tokens);
 
 class TextArchive {
  public:

@@ -1,0 +1,17 @@
+// Which responses of a step samples.jsonl keeps with their texts: what a person looks for later. Pure
+// function.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "episode/episode.h"
+
+namespace bicrl {
+
+// Indices of `most` episodes or fewer, in order, of those that have a text: the one with the largest reward,
+// then a failure of each class, then the first of each group that has none yet. The classes take turns from
+// step to step, so that a small number reaches all of them. Where `most` is 1, every other step keeps a
+// failure.
+std::vector<size_t> choose_samples(const std::vector<Episode>& episodes, int64_t step, int64_t most);
+
+}  // namespace bicrl
