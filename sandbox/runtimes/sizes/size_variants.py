@@ -10,7 +10,7 @@ from size_constants import find_constants, with_values
 from size_probe import Probe, form_of, probe
 from size_search import Search
 
-VERSION = "2"  # of what is found: part of a verifier's name
+VERSION = "3"  # of what is found: part of a verifier's name
 DIFFERENT = 3  # variants besides those with a long axis
 SURELY_SMALL = 1 << 22  # the product of all constants: what is below is not looked at further
 LARGEST = 1 << 30  # bytes of inputs and answer of a variant by hand
@@ -28,7 +28,8 @@ def find(request):
     variants = given_variants(text, by_hand, size.form()) if by_hand else found_variants(text, size.form())
     if not variants and not find_constants(text):
         raise InvalidTask("too_large", "its inputs, answer or work are too large to be run here, and it has no constants "
-                        "that could be smaller: those of its module, get_inputs() and get_init_inputs() are looked at")
+                        "that could be smaller: those of its module, its classes, get_inputs() and get_init_inputs() are "
+                        "looked at")
     if not variants:
         raise InvalidTask("too_large", "its inputs, answer or work are too large to be run here, and no smaller values of its "
                         "constants were found at which it is")

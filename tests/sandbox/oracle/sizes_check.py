@@ -100,6 +100,59 @@ for _, (x,), _ in variants(task("batch, channels, (width, height) = 64, 3, (4096
                                 "torch.rand(batch, channels, width, height)")):
     assert x.shape[1] == 3 and x.shape[2] < 4096 and x.shape[3] < 5000
 
+# ---- Dictionaries of the module and of a class, nested ones and dict(), too.
+for _, (x,), _ in variants(task('sizes = {"batch": 64, "image": {"channels": 3, "shape": (4096, 5000)}, "kernel": 5}', "x[0] * 2",
+                                'torch.rand(sizes["batch"], sizes["image"]["channels"], *sizes["image"]["shape"])')):
+    assert x.shape[1] == 3 and x.shape[2] < 4096 and x.shape[3] < 5000
+for _, (x,), _ in variants(task("sizes = dict(rows=40000, columns=50000)", "x[0] * 2", "torch.rand(sizes['rows'], sizes['columns'])")):
+    assert x.shape[0] < 40000 and x.shape[1] < 50000
+
+# ---- Constants of classes: of one that holds sizes, of the reference itself, and of what its constructor assigns.
+CLASS = """import torch
+class Sizes:
+    rows: int = 40000
+    columns = 50000
+class Model(torch.nn.Module):
+    SIZE = 50000
+    def __init__(self):
+        super().__init__()
+        self.size = 50000
+        self.window = 32
+    def forward(self, x):
+        return {forward}
+def get_inputs():
+    return [torch.rand({inputs})]
+def get_init_inputs():
+    return []
+"""
+for _, (x,), _ in variants(CLASS.format(forward="x * 2", inputs="Sizes.rows, Sizes.columns")):
+    assert x.shape[0] < 40000 and x.shape[1] < 50000
+for size in ("self.SIZE", "self.size", "Model.SIZE"):
+    for _, (x,), (y,) in variants(CLASS.format(forward=f"x * torch.arange({size})", inputs="40000, 50000")):
+        assert x.shape == y.shape and x.shape[0] < 40000 and x.shape[1] < 50000
+# What the class hard-codes and no size depends on stays.
+for names, (x,), _ in variants(CLASS.format(forward="x.clamp(max=self.window)", inputs="Sizes.rows, Sizes.columns")):
+    assert names["Model"]().window == 32
+
+# ---- Constants of functions that get_inputs() calls, and of those that these call; of others not.
+HELPERS = """import torch
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        return scaled(x) + y
+def scaled(x):
+    return x * 4096
+def columns():
+    return 50000
+def batch(rows=40000):
+    return torch.rand(rows, columns())
+def get_inputs():
+    return [batch(), batch()]
+def get_init_inputs():
+    return []
+"""
+for names, (x, y), _ in variants(HELPERS):
+    assert x.shape == y.shape and x.shape[0] < 40000 and x.shape[1] < 50000 and names["scaled"](1) == 4096
+
 # ---- One long axis.
 for _, (x,), _ in variants(task("n = 512 * 1048576", "torch.relu(x[0])", "torch.rand(n)")):
     assert 16 < x.shape[0] < 400_000
