@@ -61,12 +61,16 @@ def variants(text, by_hand=()):
     return result
 
 
-def fault(text, by_hand=()):
+def message(text, by_hand=()):
     try:
-        variants(text, by_hand)
+        size_variants.find({"task_code": text, "by_hand": by_hand, "init_seed": 3})
     except InvalidTask as error:
-        return error.kind
-    return ""
+        return error.kind, str(error)
+    return "", ""
+
+
+def fault(text, by_hand=()):
+    return message(text, by_hand)[0]
 
 
 # ---- Elementwise: remainders of every block size, two tiles of threads at least, other sizes each time.
@@ -186,8 +190,21 @@ assert fault(task("pass", "x[0].view(40000, -1)", "torch.rand(8, 5000, 40000)"))
 # ---- By hand.
 text = task("rows = 40000; columns = 50000", "x[0] + 1", "torch.rand(rows, columns)")
 assert [list(x.shape) for _, (x,), _ in variants(text, [{"rows": 33, "columns": 70}, {"rows": 5}][:1])] == [[33, 70]]
-assert fault(text, [{"lines": 3}]) == "missing"
-assert fault(text, [{"rows": 0, "columns": 5}]) == "raises" and fault(text, [{"rows": 1, "columns": 5}]) == "raises"
+# One that is none is named, with the reason; a valid one beside it does not hide it.
+for sizes, kind, words in (({"lines": 3}, "missing", "'lines'"), ({"rows": 0, "columns": 5}, "raises", "from 1 on"),
+                           ({"rows": "5"}, "raises", "from 1 on"), ({"rows": 1, "columns": 5}, "raises", "ranks, types or structure"),
+                           ({"rows": 30000}, "too_large", "over the limit of 1024 MiB"), (7, "raises", "from 1 on")):
+    found = message(text, [{"rows": 33, "columns": 70}, sizes])
+    assert found[0] == kind and words in found[1] and "reduced_sizes" in found[1], found
+assert message(text, [{"rows": 33}] * 33)[0] == message(text, {"rows": 33})[0] == "raises"
+assert fault(task("rows = 40000; columns = 50000", "x[0] + 1 if len(x[0]) > 40 else nothing", "torch.rand(rows, columns)"),
+             [{"rows": 40, "columns": 50}]) == "missing"
+# Parameters count, and are not made before it is known what they take.
+assert fault(task("width = 60000; rows = 40000", "x[0] @ self.w", "torch.rand(rows, width)", "self.w = nn.Parameter(torch.rand(w, w))",
+                  "w", "width"), [{"rows": 5}]) == "too_large"
+# The first of them is what the task is examined at.
+assert "rows = 33\n" in size_variants.fitting_text(text, 1 << 28, [{"rows": 33, "columns": 70}])
+assert size_variants.fitting_text(text, 1 << 40, [{"rows": 33, "columns": 70}]) == text
 
 # ---- KernelBench's level 1, where it is: all of it, and little work.
 if len(sys.argv) > 2:
