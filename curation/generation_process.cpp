@@ -17,6 +17,7 @@
 #include "common/json.h"
 #include "common/last_lines.h"
 #include "common/unique_fd.h"
+#include "curation/input_path.h"
 #include "curation/record_pipeline.h"
 #include "sandbox/box/process/spawn.h"
 
@@ -44,6 +45,24 @@ bool ends_well(pid_t child, const std::function<bool()>& stop_requested, int& st
     std::this_thread::sleep_for(kPoll);
   }
   return !stopped;
+}
+
+// Regular files of a folder whose names begin so, in a fixed order; a file is the only one of itself.
+std::vector<fs::path> files_in(const fs::path& path, const std::string& beginning) {
+  if (!fs::is_directory(path)) return {path};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(path))
+    if (entry.is_regular_file() && entry.path().filename().string().starts_with(beginning))
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Hash of their names and bytes, wherever they lie.
+std::string content_of(const std::vector<fs::path>& files) {
+  std::string hashes;
+  for (const fs::path& file : files) hashes += hash_hex({file.filename().string(), hash_file(file).hex});
+  return hash_hex(hashes);
 }
 
 }  // namespace
@@ -78,25 +97,25 @@ std::vector<nlohmann::json> generate_responses(const GenerationJob& job,
 }
 
 std::string generation_basis(const fs::path& configuration, const std::vector<std::string>& overrides) {
-  Hasher hasher;
-  hasher.update(read_file(configuration));
-  for (const std::string& text : overrides) hasher.update("\n" + text);
+  std::string files;
   const ConfigSection policy = ConfigDocument::from_file(configuration, overrides).root().section("policy");
   for (const char* key : {"checkpoint", "config", "tokenizer"}) {
-    fs::path path = policy.text(key, "");
-    if (path.empty()) continue;
-    if (!fs::exists(path) && path.is_relative()) path = configuration.parent_path() / path;
-    std::vector<fs::path> files;
-    if (fs::is_directory(path)) {
-      for (const auto& entry : fs::directory_iterator(path))
-        if (entry.is_regular_file()) files.push_back(entry.path());
-      std::sort(files.begin(), files.end());
-    } else if (fs::exists(path)) {
-      files = {path};
-    }
-    for (const fs::path& file : files) hasher.update(file.filename().string() + hash_file(file).hex);
+    const std::string named = policy.text(key, "");
+    // What is not there `bicrl generate` refuses.
+    const auto path = named.empty() ? std::nullopt : find_input(named, configuration.parent_path());
+    if (path) files += hash_hex({key, content_of(files_in(*path, ""))});
   }
-  return hasher.hex();
+  std::string words;
+  for (const std::string& text : overrides) words += hash_hex(text);
+  return hash_hex({read_file(configuration), words, files});
+}
+
+std::string program_hash(const fs::path& program) {
+  std::vector<fs::path> files = {program};
+  const fs::path libraries = program.parent_path().parent_path() / "lib";
+  if (fs::is_directory(libraries))
+    for (const fs::path& library : files_in(libraries, "libbicrl")) files.push_back(library);
+  return content_of(files);
 }
 
 }  // namespace bicrl::curation

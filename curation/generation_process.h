@@ -22,9 +22,13 @@ struct GenerationJob {
 std::vector<nlohmann::json> generate_responses(const GenerationJob& job,
                                                const std::function<bool()>& stop_requested);
 
-// Of all that responses depend on beside their prompts: the configuration's text and the checkpoint's files.
-// Throws InputError if the configuration cannot be read.
+// Of all that responses depend on beside their prompts and the program: the configuration's text, its
+// overrides, and the bytes of the files that its policy consists of, which are looked for where
+// `bicrl generate` looks. Throws InputError if the configuration cannot be read.
 std::string generation_basis(const std::filesystem::path& configuration,
                              const std::vector<std::string>& overrides);
+
+// Of the bytes of a program and of its own libraries (../lib/libbicrl*).
+std::string program_hash(const std::filesystem::path& program);
 
 }  // namespace bicrl::curation

@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/json.h"
 #include "curation/turns.h"
+#include "tasks/task_entry.h"
 
 namespace bicrl::curation {
 namespace {
@@ -32,6 +33,9 @@ class FieldWriter {
   }
   void field(const char* name, const std::vector<ChatMessage>& value) {
     if (!value.empty()) json_[name] = turns_to_json(value);
+  }
+  void sizes(const char* name, const std::string& value) {
+    if (!value.empty()) json_[name] = Json::parse(value);
   }
   Json take() { return std::move(json_); }
 
@@ -65,6 +69,13 @@ class FieldReader {
   }
   void field(const char* name, std::vector<ChatMessage>& value) {
     if (const auto found = json_.find(name); found != json_.end()) value = turns_of(*found, name);
+  }
+  void sizes(const char* name, std::string& value) {
+    const auto found = json_.find(name);
+    if (found == json_.end()) return;
+    const Result<std::string> sizes = reduced_sizes_of(*found);
+    if (!sizes) throw InputError(concat("record: field '", path_, name, "' ", sizes.reason()));
+    value = sizes.value();
   }
 
  private:
@@ -110,6 +121,7 @@ void visit_record(Visitor& visitor, RecordType& r) {
   visitor.field("level", r.level);
   visitor.field("operators", r.operators);
   visitor.field("pytorch_code", r.pytorch_code);
+  visitor.sizes("reduced_sizes", r.reduced_sizes);
   visitor.field("figures", r.figures);
   visitor.field("labels", r.labels);
 }
@@ -216,11 +228,13 @@ Task Record::task() const {
   task.middle = answer.middle;
   task.suffix = answer.suffix;
   task.composition = operators;
+  task.reduced_sizes = reduced_sizes;
   return task;
 }
 
 void Record::change_code(std::string code) {
   pytorch_code = std::move(code);
+  reduced_sizes.clear();  // they name constants by their places in it
   verdict.reset();
   provenance.verifier.clear();
   answer.prompt.clear();

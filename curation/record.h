@@ -48,6 +48,7 @@ struct Record {
   int level = 0;        // difficulty as published; 0 where unknown
   std::string pytorch_code;
   std::vector<std::string> operators;  // that the task is composed of; empty where unknown
+  std::string reduced_sizes;           // of the task, given by hand, as in Task
   Answer answer;
   std::optional<Verdict> verdict;             // without what differs from run to run, see settled()
   std::map<std::string, double> figures;      // "published_speedup", "reasoning_tokens"
@@ -55,8 +56,9 @@ struct Record {
   Provenance provenance;
 
   Task task() const;  // for prompts, the answer as its known program
-  // Gives the task another code. What was said of the one before goes: the verdict, conversations that show
-  // it, and copies of it that a form keeps as labels. The program and its reasoning part stay.
+  // Gives the task another code. What was said of the one before goes: the verdict, reduced sizes given by
+  // hand, conversations that show it, and copies of it that a form keeps as labels. The program and its
+  // reasoning part stay.
   void change_code(std::string code);
   // The task that this one is a variant of; the task itself if it is none's. Variants share it with the
   // original.

@@ -29,7 +29,12 @@ std::string operations(double count) {
   return text;
 }
 
-// The verdicts of a task that is too large are given at its variants: which of them are valid tasks.
+bool is_gradable_at(OracleTask& opened, const std::vector<InvalidTask>& faults) {
+  return opened.answers() && std::ranges::none_of(faults, &InvalidTask::is_vacuous);
+}
+
+// The verdicts of a task that is too large are given at its variants: which of them are valid tasks. Of those
+// by hand all have to be.
 class ReducedCheck {
  public:
   ReducedCheck(Oracle& oracle, const Task& task) {
@@ -37,7 +42,7 @@ class ReducedCheck {
     if (!found.sizes && !found.failure.will_recur())
       throw Error("the oracle failed: " + found.failure.reason, ExitCode::kUnavailable);
     if (!found.sizes) {
-      faults_ = {{found.failure.kind, found.failure.reason}};
+      refused_ = {{found.failure.kind, found.failure.reason}};
       return;
     }
     sizes_ = std::move(found.sizes);
@@ -45,14 +50,21 @@ class ReducedCheck {
     for (const SizeVariant& variant : sizes_->variants)
       opened.push_back(oracle.open(variant.code, kDrawKinds, TaskSize::kReduced));
     for (size_t i = 0; i < opened.size(); ++i) {
+      const SizeVariant& variant = sizes_->variants[i];
       std::vector<InvalidTask> faults = faults_of(*opened[i]);
-      const bool is_valid = opened[i]->answers() && std::ranges::none_of(faults, &InvalidTask::is_vacuous);
-      if (is_valid) valid_.push_back(&sizes_->variants[i]);
-      if (i == 0 || (is_valid && valid_.size() == 1)) faults_ = std::move(faults);
+      const bool is_valid = is_gradable_at(*opened[i], faults);
+      if (is_valid) valid_.push_back(&variant);
+      if (!is_valid && !task.reduced_sizes.empty())
+        for (const InvalidTask& fault : faults)
+          refused_.push_back({fault.kind, concat("at reduced_sizes ", variant.sizes, ": ", fault.message)});
+      else if (i == 0 || (is_valid && valid_.size() == 1))
+        faults_ = std::move(faults);
     }
   }
   // Of the first valid variant; where there is none, of the first.
   const std::vector<InvalidTask>& faults() const { return faults_; }
+  // Why there are no variants, or what is wrong with those that are given by hand.
+  const std::vector<InvalidTask>& refused() const { return refused_; }
   bool has_sizes() const { return sizes_ != nullptr; }
   bool is_gradable() const { return !valid_.empty(); }
   // The text of the first valid variant. There must be one.
@@ -78,7 +90,7 @@ class ReducedCheck {
  private:
   std::shared_ptr<const ReducedSizes> sizes_;
   std::vector<const SizeVariant*> valid_;
-  std::vector<InvalidTask> faults_;
+  std::vector<InvalidTask> faults_, refused_;
 };
 
 }  // namespace
@@ -99,13 +111,18 @@ std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& 
     const auto spec = ahead.front()->spec();
     const bool is_too_large = ahead.front()->failure().is_of_size();
     ahead.pop_front();
-    if (is_too_large) {
+    // Sizes by hand are asked for at any own size (`bicrl verify --size reduced`).
+    if (is_too_large || (spec && !tasks[i].reduced_sizes.empty())) {
       const ReducedCheck check(oracle, tasks[i]);
-      faults = check.faults();
-      reduced += check.is_gradable();
-      if (check.is_gradable()) judged[i].pytorch_code = check.code();
+      if (is_too_large) faults = check.faults();
+      faults.insert(faults.end(), check.refused().begin(), check.refused().end());
+      if (is_too_large && check.is_gradable()) {
+        ++reduced;
+        judged[i].pytorch_code = check.code();
+      }
       if (check.has_sizes()) out << name << " " << tasks[i].id << "  " << check.text() << std::endl;
-    } else if (spec && spec->has_costing_inputs) {
+    }
+    if (!is_too_large && spec && spec->has_costing_inputs) {
       for (InvalidTask& fault :
            faults_of(*oracle.open(tasks[i].pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted)))
         faults.push_back({std::move(fault.kind), "on get_costing_inputs(): " + fault.message});

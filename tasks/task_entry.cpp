@@ -106,15 +106,9 @@ void read_composition(const json& entry, Task& task) {
 void read_reduced_sizes(const json& entry, Task& task) {
   const auto found = entry.find("reduced_sizes");
   if (found == entry.end()) return;
-  if (!found->is_array() || found->empty())
-    fail("reduced_sizes", concat("must be a list that is not empty, found ", json_excerpt(*found)));
-  for (const auto& sizes : *found) {
-    if (!sizes.is_object()) fail("reduced_sizes", concat("must hold objects, found ", json_excerpt(sizes)));
-    for (const auto& size : sizes)
-      if (!size.is_number_integer() || size < 1)
-        fail("reduced_sizes", concat("must give whole numbers from 1 on, found ", json_excerpt(size)));
-  }
-  task.reduced_sizes = found->dump();
+  const Result<std::string> sizes = reduced_sizes_of(*found);
+  if (!sizes) fail("reduced_sizes", sizes.reason());
+  task.reduced_sizes = sizes.value();
 }
 
 KnownProgram parse_alternative(const json& entry) {
@@ -199,6 +193,19 @@ TaskForm detect_task_form(const json& entry) {
   if (entry.contains("problem_id")) return TaskForm::kKernelBench;
   if (names_scaffold(entry)) return TaskForm::kInfilling;
   return TaskForm::kEndToEnd;
+}
+
+Result<std::string> reduced_sizes_of(const json& field) {
+  const auto must = [](const char* wanted, const json& found) {
+    return Result<std::string>::failure(concat("must ", wanted, ", found ", json_excerpt(found)));
+  };
+  if (!field.is_array() || field.empty()) return must("be a list that is not empty", field);
+  for (const auto& sizes : field) {
+    if (!sizes.is_object()) return must("hold objects", sizes);
+    for (const auto& size : sizes)
+      if (!size.is_number_integer() || size < 1) return must("give whole numbers from 1 on", size);
+  }
+  return field.dump();
 }
 
 std::variant<Task, FieldError> parse_task_entry(const json& entry) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <variant>
 
+#include "common/error.h"
 #include "tasks/task.h"
 
 namespace bicrl {
@@ -26,6 +27,9 @@ struct FieldError {
 TaskForm detect_task_form(const nlohmann::json& entry);
 
 std::variant<Task, FieldError> parse_task_entry(const nlohmann::json& entry);
+
+// Task::reduced_sizes of an entry's field of that name, or what is wrong with it.
+Result<std::string> reduced_sizes_of(const nlohmann::json& field);
 
 // In the published form: infilling if the task has a scaffold, else end to end. Level, composition and
 // alternatives are written if known, so that parse_task_entry gives the equal Task back (without its source).

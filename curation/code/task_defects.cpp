@@ -43,6 +43,12 @@ TaskExamination crashed(const std::string& message) {
 
 }  // namespace
 
+nlohmann::json examination_request(const std::string& code, const std::string& reduced_sizes) {
+  nlohmann::json request = {{"kind", "examine"}, {"code", code}};
+  if (!reduced_sizes.empty()) request["reduced_sizes"] = nlohmann::json::parse(reduced_sizes);
+  return request;
+}
+
 TaskExamination examination_of(const nlohmann::json& answer) {
   try {
     return read_examination(answer);

@@ -21,6 +21,9 @@ struct TaskExamination {
   std::string failure_message;
 };
 
+// The question. `reduced_sizes`: of the task, given by hand; may be empty.
+nlohmann::json examination_request(const std::string& code, const std::string& reduced_sizes);
+
 // From a box's answer to {"kind": "examine"}. What a box says is not trusted: what is no examination is the
 // failure "crash".
 TaskExamination examination_of(const nlohmann::json& answer);

@@ -17,6 +17,7 @@ Record record_of(const nlohmann::json& entry) {
   record.level = task.level;
   record.pytorch_code = task.pytorch_code;
   record.operators = task.composition;
+  record.reduced_sizes = task.reduced_sizes;
   record.answer.program = task.cuda_code;
   record.answer.prefix = task.prefix;
   record.answer.middle = task.middle;
@@ -70,10 +71,14 @@ class KernelBenchForm : public Form {
   }
   nlohmann::ordered_json write(const Record& record, const WritingOptions&) const override {
     const std::string number = label_of(record, "problem_id");
-    return {{"level", record.level},
-            {"problem_id", std::stoll(needed(number, "a number in its level (problem_id)"))},
-            {"name", needed(record.name, "a name")},
-            {"pytorch_code", needed(record.pytorch_code, "a task's code")}};
+    nlohmann::ordered_json entry = {
+        {"level", record.level},
+        {"problem_id", std::stoll(needed(number, "a number in its level (problem_id)"))},
+        {"name", needed(record.name, "a name")},
+        {"pytorch_code", needed(record.pytorch_code, "a task's code")}};
+    if (!record.reduced_sizes.empty())
+      entry["reduced_sizes"] = nlohmann::ordered_json::parse(record.reduced_sizes);
+    return entry;
   }
 };
 

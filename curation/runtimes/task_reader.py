@@ -5,6 +5,7 @@ import sys
 import torch  # noqa: F401: warm before the first fork
 
 from frames import receive, say
+from oracle_values import InvalidTask
 from size_variants import fitting_text
 from task_checks import examine
 from task_composer import compose
@@ -36,8 +37,16 @@ def run(fd):
     say(channel, {"answer": answer_of(lambda: question(request))})
 
 
+def examine_fitting(code, by_hand):
+    """`by_hand`: sizes to be examined at if the task's own is too large; those at which it is no task are a defect of its own."""
+    try:
+        return examine(fitting_text(code, MOST_BYTES, by_hand))
+    except InvalidTask as fault:
+        return {"defects": [{"kind": "raises", "message": str(fault)}], "unchecked": [], "fingerprints": []}
+
+
 QUESTIONS = {
-    "examine": lambda r: examine(fitting_text(r["code"], MOST_BYTES)),
+    "examine": lambda r: examine_fitting(r["code"], r.get("reduced_sizes")),
     "tree": lambda r: read_tree(r["code"], r["shapes"]),
     "function": lambda r: read_function(r["code"], r["shapes"]),
     "operators": lambda r: operators_of(r["code"]),

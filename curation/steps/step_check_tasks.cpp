@@ -25,7 +25,7 @@ class CheckTasks : public Step {
 
   void take(Record record, Outlet& out) override {
     if (record.pytorch_code.empty()) return out.drop(record.id, "has no task's code");
-    nlohmann::json request = {{"kind", "examine"}, {"code", record.pytorch_code}};
+    nlohmann::json request = examination_request(record.pytorch_code, record.reduced_sizes);
     questions_.ask(std::move(record), {std::move(request)});
   }
   size_t waiting() const override { return questions_.waiting(); }

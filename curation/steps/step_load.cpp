@@ -97,6 +97,7 @@ class Load : public Step {
     const auto task = tasks_.find(record.task_id);
     if (task == tasks_.end()) throw InputError(concat("'tasks' has no task '", record.task_id, "'"));
     record.pytorch_code = task->second.pytorch_code;
+    record.reduced_sizes = task->second.reduced_sizes;
     record.level = task->second.level;
     record.name = task->second.name;
     record.operators = task->second.operators;

@@ -28,8 +28,8 @@ class Verify : public Step {
     waiting_.push_back({.record = std::move(record), .key = "", .is_ready = !asks});
     if (!asks) return;
     Waiting& asked = waiting_.back();
-    asked.key = hash_hex({grader().basis(), asked.record.pytorch_code, asked.record.answer.program,
-                          measure_time_ ? "timed" : ""});
+    asked.key = hash_hex({grader().basis(), asked.record.pytorch_code, asked.record.reduced_sizes,
+                          asked.record.answer.program, measure_time_ ? "timed" : ""});
     if (const auto known = environment_.ledger->find(kKind, asked.key)) {
       asked.record.verdict = verdict_from_json(*known);
       asked.is_ready = true;
@@ -38,7 +38,8 @@ class Verify : public Step {
     VerificationRequest request{.request_id = std::to_string(first_ + waiting_.size() - 1),
                                 .task_id = asked.record.task_id,
                                 .pytorch_code = asked.record.pytorch_code,
-                                .program = asked.record.answer.program};
+                                .program = asked.record.answer.program,
+                                .reduced_sizes = asked.record.reduced_sizes};
     request.protocol.measure_time = measure_time_;
     grader().submit(this, request);
     ++in_work_;

@@ -12,6 +12,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "curation/code/box_code_reader.h"
+#include "curation/generation_process.h"
 #include "curation/record_pipeline.h"
 #include "curation/table_process.h"
 #include "launch/embedded_verifier.h"
@@ -109,7 +110,12 @@ class CommandServices : public curation::Services {
     return *reader_;
   }
   curation::TableConverter& tables() override { return tables_; }
-  curation::Generator generator() override { return {.program = {}, .version = "bicrl " BICRL_VERSION}; }
+  curation::Generator generator() override {
+    if (generator_version_.empty())
+      generator_version_ =
+          concat("bicrl " BICRL_VERSION " ", curation::program_hash(fs::read_symlink("/proc/self/exe")));
+    return {.program = {}, .version = generator_version_};
+  }
   bool stop_requested() override { return bicrl::stop_requested(); }
 
   void write_logs_to(const fs::path& directory) { log_path_ = (directory / "verifier.log").string(); }
@@ -120,6 +126,7 @@ class CommandServices : public curation::Services {
   VerifierClientOptions verifier_;
   curation::TableProcess tables_;
   std::string log_path_;
+  std::string generator_version_;  // of a program between two releases, too
   std::unique_ptr<EmbeddedVerifier> server_;
   std::unique_ptr<ServiceGrader> grader_;
   std::unique_ptr<curation::BoxCodeReader> reader_;

@@ -17,7 +17,7 @@ std::vector<TaskExamination> examine(const std::vector<Task>& tasks, curation::C
   std::vector<TaskExamination> found(tasks.size());
   for (size_t done = 0, asked = 0; done < tasks.size();) {
     for (; asked < tasks.size() && asked - done < reader.capacity(); ++asked)
-      reader.submit(&found, asked, {{"kind", "examine"}, {"code", tasks[asked].pytorch_code}});
+      reader.submit(&found, asked, curation::examination_request(tasks[asked].pytorch_code, ""));
     if (const auto answer = reader.next(&found, curation::Milliseconds(1000))) {
       found[answer->number] = curation::examination_of(answer->value);
       ++done;

@@ -1,10 +1,16 @@
 // Reduced sizes of tasks: found in a box once, and kept.
 #include "common/error.h"
 #include "common/hash.h"
+#include "common/json.h"
 #include "sandbox/oracle/oracle.h"
 #include "sandbox/verifier/secret.h"
 
 namespace bicrl {
+namespace {
+
+constexpr size_t kMostSizesBytes = 200;  // of sizes by hand, in a message
+
+}  // namespace
 
 FoundSizes Oracle::reduced_sizes(const std::string& pytorch_code, const std::string& by_hand,
                                  std::stop_token stop) {
@@ -22,19 +28,25 @@ FoundSizes Oracle::reduced_sizes(const std::string& pytorch_code, const std::str
 
 FoundSizes Oracle::find_sizes(const std::string& pytorch_code, const std::string& by_hand,
                               std::stop_token stop) {
+  nlohmann::json given = nlohmann::json::array();
+  if (!by_hand.empty()) {
+    auto parsed = try_parse_json(by_hand);
+    if (!parsed) return {nullptr, {true, concat("reduced_sizes is not JSON: ", parsed.reason()), "raises"}};
+    given = std::move(parsed.value());
+  }
   auto child = zygote_.fork(limits(), stop);
   if (!child) return {nullptr, {false, child.reason(), ""}};
   const auto init_seed = static_cast<int64_t>(secret_number() >> 33);
-  nlohmann::json request{{"kind", "sizes"},
-                         {"task_code", pytorch_code},
-                         {"init_seed", init_seed},
-                         {"by_hand", nlohmann::json::array()}};
+  const nlohmann::json request{
+      {"kind", "sizes"}, {"task_code", pytorch_code}, {"init_seed", init_seed}, {"by_hand", given}};
   std::optional<Frame> frame;
   try {
-    if (!by_hand.empty()) request["by_hand"] = nlohmann::json::parse(by_hand);
     if (child.value()->send(request, {}, stop)) frame = child.value()->receive(stop);
     if (!frame) {
       OracleFailure failure = failure_of(child.value()->finish());
+      if (failure.invalid_task && !given.empty())
+        failure.reason =
+            concat("run at reduced_sizes ", by_hand.substr(0, kMostSizesBytes), ", ", failure.reason);
       return {nullptr, std::move(failure)};
     }
     FoundSizes found;

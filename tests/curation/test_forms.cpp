@@ -158,6 +158,20 @@ TEST_CASE("loaded conversations are written without their reasoning where that i
   CHECK_THROWS_AS(written("pairs", open, without), InputError);
 }
 
+TEST_CASE("reduced sizes by hand are read and written with every form of task") {
+  const Json sizes = {{{"rows", 5}, {"columns", 7}}, {{"rows", 9}}};
+  for (auto [name, entry] : published_entries()) {
+    if (name != "infilling" && name != "end_to_end" && name != "kernelbench") continue;
+    INFO(name);
+    entry["reduced_sizes"] = sizes;
+    Record record = form_named(name).read(entry);
+    record.id = "74";
+    CHECK(nlohmann::json(form_named(name).write(record, {})["reduced_sizes"]) == nlohmann::json(sizes));
+    record.reduced_sizes.clear();
+    CHECK_FALSE(form_named(name).write(record, {}).contains("reduced_sizes"));
+  }
+}
+
 TEST_CASE("prompts of a task whose code has changed show the new code") {
   const std::string code = "```python\n" + kProgram + "```", larger = kModule + "# larger\n";
   const Json pair = {{"prompt", "Rewrite:\n" + kModule}, {"response", code}, {"pytorch_code", kModule}};

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
+#include "curation/generation_process.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/curation/record_lists.h"
@@ -121,6 +122,64 @@ TEST_CASE(
   scripted.services.policy.version = "two";
   run_pipeline(scripted.pipeline(", batch: 2"), scripted.services);
   CHECK(scripted.starts() == 9);
+}
+
+TEST_CASE("generate takes samples again when what determines them has changed, and only then") {
+  Scripted scripted;
+  // Two folders above the configuration, where `bicrl generate` finds it as well.
+  const fs::path deep = scripted.folder.path() / "configs/mine",
+                 weights = scripted.folder.path() / "relative";
+  fs::create_directories(deep);
+  fs::create_directories(weights);
+  write_file_atomically(weights / "model.safetensors", "one");
+  const std::string sampling = "policy: {checkpoint: relative, tokenizer: relative}\n";
+  write_file_atomically(deep / "policy.yaml", sampling);
+  write_tasks(scripted.folder.path() / "tasks.json", 3);
+  const auto starts = [&](const std::string& more) {
+    const fs::path file = deep / "policy.yaml.started";
+    fs::remove(file);
+    run_pipeline(
+        concat("curation: {directory: ", (scripted.folder.path() / "run").string(),
+               "}\nsteps:\n  - {step: load, files: [", (scripted.folder.path() / "tasks.json").string(),
+               "], source: toy}\n  - {step: generate, configuration: ", (deep / "policy.yaml").string(), more,
+               "}\n"),
+        scripted.services);
+    return fs::exists(file);
+  };
+  CHECK(starts(""));
+  CHECK_FALSE(starts(""));
+  write_file_atomically(weights / "model.safetensors", "two");
+  CHECK(starts(""));
+  write_file_atomically(weights / "model.safetensors", "one");
+  CHECK_FALSE(starts(""));  // its samples are known
+  CHECK(starts(", overrides: [rollout.temperature=0.5]"));
+  CHECK(starts(", overrides: [rollout.temperature=0.7]"));
+  CHECK(starts(", samples: 2"));
+  CHECK(starts(", seed: 3"));
+  CHECK(starts(", prompt_style: compact"));
+  CHECK(starts(", reasoning: true"));
+  write_file_atomically(deep / "policy.yaml", sampling + "rollout: {threshold: 0.8}\n");
+  CHECK(starts(""));
+  write_file_atomically(deep / "policy.yaml", sampling);
+  CHECK_FALSE(starts(""));
+}
+
+TEST_CASE("hash of a program is that of its own files, wherever they lie") {
+  const TemporaryFolder one, other;
+  for (const fs::path& folder : {one.path(), other.path()}) {
+    fs::create_directories(folder / "bin");
+    fs::create_directories(folder / "lib");
+    write_file_atomically(folder / "bin/bicrl", "program");
+    write_file_atomically(folder / "lib/libbicrl_learner.so", "learner");
+  }
+  const std::string hash = program_hash(one.path() / "bin/bicrl");
+  write_file_atomically(other.path() / "lib/libother.so", "another's");
+  CHECK(program_hash(other.path() / "bin/bicrl") == hash);
+  write_file_atomically(other.path() / "lib/libbicrl_learner.so", "another learner");
+  CHECK(program_hash(other.path() / "bin/bicrl") != hash);
+  write_file_atomically(other.path() / "lib/libbicrl_learner.so", "learner");
+  write_file_atomically(other.path() / "bin/bicrl", "another program");
+  CHECK(program_hash(other.path() / "bin/bicrl") != hash);
 }
 
 TEST_CASE("sample under the id of another record ends the pipeline") {

@@ -7,6 +7,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -50,6 +51,54 @@ struct SlowServices : FakeServices {
     });
   }
 };
+
+TEST_CASE("reduced sizes by hand survive a pipeline and go to the verifier with their task") {
+  const TemporaryFolder folder;
+  const nlohmann::json sizes = {{{"rows", 5}}, {{"rows", 9}}};
+  nlohmann::json tasks = nlohmann::json::array();
+  for (const char* id : {"large", "small"})
+    tasks.push_back({{"idx", id},
+                     {"level", 1},
+                     {"pytorch_code", module_named(concat("# ", id))},
+                     {"cuda_code", concat("program of ", id)}});
+  tasks[0]["reduced_sizes"] = sizes;
+  const fs::path file = folder.path() / "tasks.json";
+  write_file_atomically(file, tasks.dump());
+  FakeServices services;
+  std::map<std::string, std::string> asked;
+  services.verdicts = FakeGrader([&](const VerificationRequest& request) {
+    asked[request.task_id] = request.reduced_sizes;
+    Verdict verdict;
+    verdict.outcome = Outcome::kGraded;
+    verdict.correct = verdict.compiled = true;
+    return verdict;
+  });
+  std::vector<nlohmann::json> examined;
+  services.codes = FakeCodeReader([&](const nlohmann::json& request) {
+    examined.push_back(request.value("reduced_sizes", nlohmann::json()));
+    return nlohmann::json{{"defects", nlohmann::json::array()},
+                          {"unchecked", nlohmann::json::array()},
+                          {"fingerprints", nlohmann::json::array()}};
+  });
+  const auto run = [&] {
+    run_pipeline(concat("curation: {directory: ", (folder.path() / "run").string(),
+                        "}\nsteps:\n  - {step: load, files: [", file.string(),
+                        "], source: s}\n  - {step: check_tasks}\n  - {step: verify}\n"
+                        "  - {step: write, file: out.json, form: end_to_end}\n"),
+                 services);
+  };
+  run();
+  CHECK(asked == std::map<std::string, std::string>{{"s:large", sizes.dump()}, {"s:small", ""}});
+  CHECK(examined == std::vector<nlohmann::json>{sizes, nullptr});
+  const auto written = nlohmann::json::parse(read_file(folder.path() / "run/out.json"));
+  CHECK(written[0]["reduced_sizes"] == sizes);
+  CHECK_FALSE(written[1].contains("reduced_sizes"));
+  // Other sizes, another verdict.
+  tasks[0]["reduced_sizes"] = {{{"rows", 6}}};
+  write_file_atomically(file, tasks.dump());
+  run();
+  CHECK(asked["s:large"] == R"([{"rows":6}])");
+}
 
 TEST_CASE("pipeline steps pass on, drop with one decision each, and count") {
   const TemporaryFolder folder;

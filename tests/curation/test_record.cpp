@@ -21,6 +21,7 @@ Record full_record() {
   record.level = 2;
   record.pytorch_code = "class Model: pass";
   record.operators = {"relu", "sum"};
+  record.reduced_sizes = R"([{"M":5},{"M":7}])";
   record.answer.program = "abc";
   record.answer.prefix = "a";
   record.answer.middle = "b";
@@ -49,6 +50,7 @@ TEST_CASE("record that is written and read again is the same line") {
   const Record again = record_from_line(line);
   CHECK(to_line(again) == line);
   CHECK(again.provenance == full_record().provenance);
+  CHECK(again.task().reduced_sizes == full_record().reduced_sizes);
   CHECK(again.figures.at("published_speedup") == 0.1);
   CHECK(again.verdict->speedup() == 2);
   CHECK(line.find('\n') == line.npos);
@@ -60,12 +62,19 @@ TEST_CASE("record that is none is refused with its field") {
                                    {"[1]", "no object"},
                                    {"{", "not JSON"},
                                    {R"({"id": "a", "level": "x"})", "'level'"},
+                                   {R"({"id": "a", "reduced_sizes": [{"M": 0}]})", "'reduced_sizes'"},
                                    {R"({"id": "a", "answer": {"program": 1}})", "'answer.program'"},
                                    {R"({"id": "a", "figures": {"x": "y"}})", "'figures'"},
                                    {R"({"id": "a", "verdict": {"outcome": "superb"}})", "outcome"}}) {
     INFO(line);
     CHECK_THROWS_MATCHES(record_from_line(line), InputError, MessageMatches(ContainsSubstring(word)));
   }
+}
+
+TEST_CASE("reduced sizes by hand go with the code that they were given for") {
+  Record record = full_record();
+  record.change_code("class Model: size = 3");
+  CHECK(record.reduced_sizes.empty());
 }
 
 TEST_CASE("condition says why a record does not meet it, without the record's own value") {

@@ -11,6 +11,7 @@
 #include "tests/curation/box_services.h"
 #include "tests/curation/labelled_tasks.h"
 #include "tests/curation/pipelines.h"
+#include "tests/curation/record_lists.h"
 #include "tests/support/support.h"
 
 namespace bicrl::curation {
@@ -88,6 +89,24 @@ TEST_CASE("answer of a box that is no examination is a crash of that task alone"
     CHECK(!examination.failure_message.empty());
     CHECK(examination.fingerprints.empty());
   }
+}
+
+TEST_CASE("task filter examines a large task at its sizes by hand and drops one whose sizes are none") {
+  BoxServices services;
+  Record record = sample("large", "large", 1, 1);
+  record.pytorch_code =
+      "import torch\nrows, columns = 40000, 50000\nclass Model(torch.nn.Module):\n"
+      "    def forward(self, x):\n        return torch.exp(x) if len(x) < 100 else torch.zeros_like(x)\n"
+      "def get_inputs():\n    return [torch.randn(rows, columns)]\n"
+      "def get_init_inputs():\n    return []\n";
+  record.reduced_sizes = R"([{"rows": 33, "columns": 70}])";
+  Record misnamed = record;
+  misnamed.id = misnamed.task_id = "misnamed";
+  misnamed.reduced_sizes = R"([{"lines": 33}])";
+  // Found ones have an axis of thousands of places, and this task's function is zero there.
+  const StepResult result = run_step("check_tasks", {record, misnamed}, services);
+  CHECK(result.ids() == std::vector<std::string>{"large"});
+  CHECK(result.dropped == std::map<std::string, std::string>{{"misnamed", "raises"}});
 }
 
 TEST_CASE("tasks that compute the same are duplicates of the first one") {

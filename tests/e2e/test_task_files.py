@@ -66,6 +66,19 @@ with folder() as temporary:
     expect("large:level_1_problem_3  too_large: " in out and "no smaller values of its constants" in out, "what has no smaller size", out)
     expect("2 of 4 tasks are too large to be run here at their own size, and are graded at reduced ones" in out, "how many", out)
     expect("level_1_problem_1  defect" not in out and "level_1_problem_2  defect" not in out, "examined at a size that can be run", out)
+    # Sizes by hand: the task's own fault if they are none, whether it is too large or not.
+    entries = json.loads(large.read_text())
+    by_hand = Path(temporary, "by_hand.json")
+    sizes = {1: [{"rows": 33, "columns": 70}, {"rows": 1}], 2: [{"N": 100}], 3: [{"n": 50}], 4: [{"n": 40}, {"m": 3}]}
+    by_hand.write_text(json.dumps([{**entry, "reduced_sizes": sizes[entry["problem_id"]]} for entry in entries]))
+    code, out, err = bicrl("tasks", *of_run, f"tasks={{train: [{by_hand}], prompt_style: compact}}", "--check")
+    faults = {line.split()[1]: line for line in out.splitlines() if "  raises: " in line or "  missing: " in line}
+    expect(code == 0 and set(faults) == {f"by_hand:level_1_problem_{number}" for number in (1, 3, 4)}, "sizes that are none", code, out, err)
+    expect("at reduced_sizes {'rows': 1}: the ranks" in faults["by_hand:level_1_problem_1"]
+           and "at reduced_sizes {'n': 50}: forward() raises" in faults["by_hand:level_1_problem_3"]
+           and "reduced_sizes names 'm'" in faults["by_hand:level_1_problem_4"], "are named with the reason", faults)
+    expect("by_hand:level_1_problem_2  own size" in out and "graded at reduced sizes: N=100;" in out, "those that are, too", out)
+
     for number, path in enumerate([large, *([DATA / "kernelbench_level1.json"] if (DATA / "kernelbench_level1.json").exists() else [])]):
         code, out, err = bicrl("train", *of_run, f"tasks={{train: [{path}], prompt_style: compact}}", f"run.directory={run}-{number}")
         expect(code == 0 and "end_to_end 2/2" in out, "a run on large tasks", code, out, err)

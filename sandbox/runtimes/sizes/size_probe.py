@@ -47,12 +47,21 @@ def form_of(spec):
     return [spec["t"], spec.get("v")]
 
 
-def probe(text):
-    """None where the reference does not run at these sizes."""
+def probe_or_fault(text):
+    """Throws InvalidTask where the reference does not run at these sizes."""
     try:
         reference = Reference(text, 0)
         reference.find_arguments()
         return Probe(reference)
-    except (InvalidTask, MemoryError, NotImplementedError):
-        return None
+    except MemoryError:
+        raise InvalidTask("too_large", "the reference needs more memory than the oracle's limit") from None
+    except NotImplementedError as error:
+        raise InvalidTask("too_large", f"its shapes cannot be told without data: {str(error)[:200]}") from None
 
+
+def probe(text):
+    """None where the reference does not run at these sizes."""
+    try:
+        return probe_or_fault(text)
+    except InvalidTask:
+        return None

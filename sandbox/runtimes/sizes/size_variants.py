@@ -7,13 +7,14 @@ import torch
 from oracle_reference import Reference
 from oracle_values import InvalidTask, describe, leaves
 from size_constants import find_constants, with_values
-from size_probe import Probe, form_of, probe
+from size_probe import Probe, form_of, probe, probe_or_fault
 from size_search import Search
 
-VERSION = "2"  # of what is found: part of a verifier's name
+VERSION = "3"  # of what is found: part of a verifier's name
 DIFFERENT = 3  # variants besides those with a long axis
 SURELY_SMALL = 1 << 22  # the product of all constants: what is below is not looked at further
-LARGEST = 1 << 30  # bytes of inputs and answer of a variant by hand
+LARGEST = 1 << 30  # bytes of inputs, parameters and answer of a variant by hand
+MOST_BY_HAND = 32
 
 
 def find(request):
@@ -28,7 +29,8 @@ def find(request):
     variants = given_variants(text, by_hand, size.form()) if by_hand else found_variants(text, size.form())
     if not variants and not find_constants(text):
         raise InvalidTask("too_large", "its inputs, answer or work are too large to be run here, and it has no constants "
-                        "that could be smaller: those of its module, get_inputs() and get_init_inputs() are looked at")
+                        "that could be smaller: those of its module, its classes, get_inputs() and get_init_inputs() are "
+                        "looked at")
     if not variants:
         raise InvalidTask("too_large", "its inputs, answer or work are too large to be run here, and no smaller values of its "
                         "constants were found at which it is")
@@ -39,14 +41,18 @@ def find(request):
             "variants": variants}, own.argument_bytes
 
 
-def fitting_text(text, most_bytes):
-    """The text, or that of its first variant if inputs, parameters and answer take more at its own size."""
-    if math.prod(constant.value for constant in find_constants(text)) < SURELY_SMALL:
+def fitting_text(text, most_bytes, by_hand=None):
+    """The text, or that of its first variant if inputs, parameters and answer take more at its own size. Sizes by hand are
+    checked in any case; throws InvalidTask if one is none."""
+    if not by_hand and math.prod(constant.value for constant in find_constants(text)) < SURELY_SMALL:
         return text
     size = probe(text)
-    if size is None or size.input_bytes + size.parameter_bytes + size.output_bytes <= most_bytes:
+    if size is None:
         return text
-    variants = found_variants(text, size.form())
+    given = given_variants(text, by_hand, size.form()) if by_hand else []
+    if size.input_bytes + size.parameter_bytes + size.output_bytes <= most_bytes:
+        return text
+    variants = given or found_variants(text, size.form())
     return variants[0]["code"] if variants else text
 
 
@@ -54,35 +60,50 @@ def found_variants(text, form):
     for together in (False, True):
         search = Search(text, together)
         found = [(search.variant(sizes), search.named(sizes), is_long) for sizes, is_long in search.variants(DIFFERENT)]
-        described = [entry for entry in (described_variant(*variant, form) for variant in found) if entry]
+        described = [entry for entry in (described_or_none(*variant, form) for variant in found) if entry]
         if described:
             return described
     return []
 
 
 def given_variants(text, by_hand, form):
-    """`by_hand`: by name of a constant its value, a list of such."""
+    """`by_hand`: by name of a constant its value, a list of such. Throws InvalidTask naming the first that is no variant."""
+    if not isinstance(by_hand, list) or len(by_hand) > MOST_BY_HAND:
+        raise InvalidTask("raises", f"reduced_sizes is no list of at most {MOST_BY_HAND} sizes")
     constants = find_constants(text)
+    return [given_variant(text, constants, sizes, form) for sizes in by_hand]
+
+
+def given_variant(text, constants, sizes, form):
     names = [constant.name for constant in constants]
-    variants = []
-    for sizes in by_hand:
-        for name in sizes:
-            if names.count(name) != 1:
-                raise InvalidTask("missing", f"reduced_sizes names '{name[:60]}', which is not one of its constants: "
-                                f"{', '.join(names)[:200]}")
-        values = [sizes.get(constant.name, constant.value) for constant in constants]
-        found = described_variant(with_values(text, constants, values), sizes, False, form)
-        if not found:
-            raise InvalidTask("raises", f"the reference does not run at reduced_sizes {sizes}, or answers in another form")
-        variants.append(found)
-    return variants
+    if not isinstance(sizes, dict) or any(type(size) is not int or size < 1 for size in sizes.values()):
+        raise InvalidTask("raises", f"reduced_sizes must give whole numbers from 1 on by names of constants, found {str(sizes)[:200]}")
+    for name in sizes:
+        if names.count(name) != 1:
+            raise InvalidTask("missing", f"reduced_sizes names '{name[:60]}', which is not one of its constants: "
+                            f"{', '.join(names)[:200]}")
+    values = [sizes.get(constant.name, constant.value) for constant in constants]
+    try:
+        return described_variant(with_values(text, constants, values), sizes, False, form)
+    except InvalidTask as fault:
+        raise InvalidTask(fault.kind, f"at reduced_sizes {str(sizes)[:200]}: {fault}") from None
+
+
+def described_or_none(*variant):
+    try:
+        return described_variant(*variant)
+    except InvalidTask:
+        return None
 
 
 def described_variant(text, sizes, is_long, form):
-    """None if the reference does not run there, or gives another form."""
-    size = probe(text)
-    if size is None or size.form() != form or size.input_bytes + size.output_bytes > LARGEST:
-        return None
+    """Throws InvalidTask if the reference does not run there, gives another form, or takes too much."""
+    size = probe_or_fault(text)
+    if size.form() != form:
+        raise InvalidTask("raises", "the ranks, types or structure of its inputs or its answer are not those of its own size")
+    total = size.input_bytes + size.parameter_bytes + size.output_bytes
+    if total > LARGEST:
+        raise InvalidTask("too_large", f"its inputs, parameters and answer take {total >> 20} MiB, over the limit of {LARGEST >> 20} MiB")
     try:
         reference = Reference(text, 0)
         reference.find_arguments()
@@ -90,9 +111,9 @@ def described_variant(text, sizes, is_long, form):
         inputs = reference.inputs(0)
         with torch.no_grad():
             returned, _ = reference.forward(inputs)
-    except (InvalidTask, MemoryError):
-        return None
-    if [form_of(describe(x)) for x in (*inputs, returned)] != form or not leaves(returned):
-        return None
+    except MemoryError:
+        raise InvalidTask("too_large", "the reference needs more memory than the oracle's limit") from None
+    if not leaves(returned) or [form_of(describe(x)) for x in (*inputs, returned)] != form:
+        raise InvalidTask("raises", "run on data, its inputs or its answer have another form than without")
     return {"code": text, "sizes": sizes, "long": is_long, "inputs": size.input_shapes, "input_bytes": size.input_bytes,
             "output_bytes": size.output_bytes, "lane_operations": size.lane_operations}

@@ -61,12 +61,16 @@ def variants(text, by_hand=()):
     return result
 
 
-def fault(text, by_hand=()):
+def message(text, by_hand=()):
     try:
-        variants(text, by_hand)
+        size_variants.find({"task_code": text, "by_hand": by_hand, "init_seed": 3})
     except InvalidTask as error:
-        return error.kind
-    return ""
+        return error.kind, str(error)
+    return "", ""
+
+
+def fault(text, by_hand=()):
+    return message(text, by_hand)[0]
 
 
 # ---- Elementwise: remainders of every block size, two tiles of threads at least, other sizes each time.
@@ -99,6 +103,59 @@ for _, (x,), _ in variants(task("features = 64; shape = (features, 2048, 2048)",
 for _, (x,), _ in variants(task("batch, channels, (width, height) = 64, 3, (4096, 5000)", "x[0] * 2",
                                 "torch.rand(batch, channels, width, height)")):
     assert x.shape[1] == 3 and x.shape[2] < 4096 and x.shape[3] < 5000
+
+# ---- Dictionaries of the module and of a class, nested ones and dict(), too.
+for _, (x,), _ in variants(task('sizes = {"batch": 64, "image": {"channels": 3, "shape": (4096, 5000)}, "kernel": 5}', "x[0] * 2",
+                                'torch.rand(sizes["batch"], sizes["image"]["channels"], *sizes["image"]["shape"])')):
+    assert x.shape[1] == 3 and x.shape[2] < 4096 and x.shape[3] < 5000
+for _, (x,), _ in variants(task("sizes = dict(rows=40000, columns=50000)", "x[0] * 2", "torch.rand(sizes['rows'], sizes['columns'])")):
+    assert x.shape[0] < 40000 and x.shape[1] < 50000
+
+# ---- Constants of classes: of one that holds sizes, of the reference itself, and of what its constructor assigns.
+CLASS = """import torch
+class Sizes:
+    rows: int = 40000
+    columns = 50000
+class Model(torch.nn.Module):
+    SIZE = 50000
+    def __init__(self):
+        super().__init__()
+        self.size = 50000
+        self.window = 32
+    def forward(self, x):
+        return {forward}
+def get_inputs():
+    return [torch.rand({inputs})]
+def get_init_inputs():
+    return []
+"""
+for _, (x,), _ in variants(CLASS.format(forward="x * 2", inputs="Sizes.rows, Sizes.columns")):
+    assert x.shape[0] < 40000 and x.shape[1] < 50000
+for size in ("self.SIZE", "self.size", "Model.SIZE"):
+    for _, (x,), (y,) in variants(CLASS.format(forward=f"x * torch.arange({size})", inputs="40000, 50000")):
+        assert x.shape == y.shape and x.shape[0] < 40000 and x.shape[1] < 50000
+# What the class hard-codes and no size depends on stays.
+for names, (x,), _ in variants(CLASS.format(forward="x.clamp(max=self.window)", inputs="Sizes.rows, Sizes.columns")):
+    assert names["Model"]().window == 32
+
+# ---- Constants of functions that get_inputs() calls, and of those that these call; of others not.
+HELPERS = """import torch
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        return scaled(x) + y
+def scaled(x):
+    return x * 4096
+def columns():
+    return 50000
+def batch(rows=40000):
+    return torch.rand(rows, columns())
+def get_inputs():
+    return [batch(), batch()]
+def get_init_inputs():
+    return []
+"""
+for names, (x, y), _ in variants(HELPERS):
+    assert x.shape == y.shape and x.shape[0] < 40000 and x.shape[1] < 50000 and names["scaled"](1) == 4096
 
 # ---- One long axis.
 for _, (x,), _ in variants(task("n = 512 * 1048576", "torch.relu(x[0])", "torch.rand(n)")):
@@ -133,8 +190,21 @@ assert fault(task("pass", "x[0].view(40000, -1)", "torch.rand(8, 5000, 40000)"))
 # ---- By hand.
 text = task("rows = 40000; columns = 50000", "x[0] + 1", "torch.rand(rows, columns)")
 assert [list(x.shape) for _, (x,), _ in variants(text, [{"rows": 33, "columns": 70}, {"rows": 5}][:1])] == [[33, 70]]
-assert fault(text, [{"lines": 3}]) == "missing"
-assert fault(text, [{"rows": 0, "columns": 5}]) == "raises" and fault(text, [{"rows": 1, "columns": 5}]) == "raises"
+# One that is none is named, with the reason; a valid one beside it does not hide it.
+for sizes, kind, words in (({"lines": 3}, "missing", "'lines'"), ({"rows": 0, "columns": 5}, "raises", "from 1 on"),
+                           ({"rows": "5"}, "raises", "from 1 on"), ({"rows": 1, "columns": 5}, "raises", "ranks, types or structure"),
+                           ({"rows": 30000}, "too_large", "over the limit of 1024 MiB"), (7, "raises", "from 1 on")):
+    found = message(text, [{"rows": 33, "columns": 70}, sizes])
+    assert found[0] == kind and words in found[1] and "reduced_sizes" in found[1], found
+assert message(text, [{"rows": 33}] * 33)[0] == message(text, {"rows": 33})[0] == "raises"
+assert fault(task("rows = 40000; columns = 50000", "x[0] + 1 if len(x[0]) > 40 else nothing", "torch.rand(rows, columns)"),
+             [{"rows": 40, "columns": 50}]) == "missing"
+# Parameters count, and are not made before it is known what they take.
+assert fault(task("width = 60000; rows = 40000", "x[0] @ self.w", "torch.rand(rows, width)", "self.w = nn.Parameter(torch.rand(w, w))",
+                  "w", "width"), [{"rows": 5}]) == "too_large"
+# The first of them is what the task is examined at.
+assert "rows = 33\n" in size_variants.fitting_text(text, 1 << 28, [{"rows": 33, "columns": 70}])
+assert size_variants.fitting_text(text, 1 << 40, [{"rows": 33, "columns": 70}]) == text
 
 # ---- KernelBench's level 1, where it is: all of it, and little work.
 if len(sys.argv) > 2:

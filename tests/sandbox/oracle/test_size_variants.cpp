@@ -1,6 +1,7 @@
 // Smaller sizes of tasks, as the reference's box finds them.
 #include <catch2/catch_test_macros.hpp>
 
+#include "common/error.h"
 #include "sandbox/oracle/oracle.h"
 #include "tests/sandbox/oracle/oracle_support.h"
 #include "tests/sandbox/service/service_support.h"
@@ -42,6 +43,35 @@ TEST_CASE("reduced sizes are found once, with what a recording at the task's own
   CHECK(first.sizes->variants.size() >= 3);
   CHECK(patient_oracle().reduced_sizes(scalable, "").sizes == first.sizes);
   CHECK(patient_oracle().reduced_sizes(scalable, R"([{"get_inputs:1": 40}])").sizes != first.sizes);
+}
+
+TEST_CASE("sizes by hand that are none are the task's own fault, and are named") {
+  const std::string code = "rows = 40000\n" + task_code("return x.exp()", "[torch.randn(rows, 50)]");
+  std::string many = "[{\"rows\": 5}";
+  for (int rows = 6; rows < 40; ++rows) many += concat(", {\"rows\": ", rows, "}");
+  for (const auto& [sizes, kind, words] :
+       {std::tuple<std::string, std::string, std::string>{"[{\"rows\": 5}", "raises",
+                                                          "reduced_sizes is not JSON"},
+        {"7", "raises", "reduced_sizes is no list"},
+        {many + "]", "raises", "reduced_sizes is no list of at most 32"},
+        {R"([{"rows": 5}, {"lines": 3}])", "missing", "reduced_sizes names 'lines'"},
+        {R"([{"rows": "5"}])", "raises", "reduced_sizes must give whole numbers"},
+        {R"([{"rows": 5}, {"rows": 30000000}])", "too_large", "at reduced_sizes {'rows': 30000000}: "}}) {
+    const FoundSizes found = patient_oracle().reduced_sizes(code, sizes);
+    INFO(sizes << ": " << found.failure.reason);
+    CHECK(found.sizes == nullptr);
+    CHECK(found.failure.will_recur());
+    CHECK(found.failure.kind == kind);
+    CHECK(found.failure.reason.find(words) != std::string::npos);
+  }
+  // Ends the process of the box at that size.
+  const std::string quits =
+      "import os\nrows = 40000\n" +
+      task_code("return x.exp() if len(x) != 33 else os._exit(3)", "[torch.randn(rows, 50)]");
+  const FoundSizes found = patient_oracle().reduced_sizes(quits, R"([{"rows": 33}])");
+  INFO(found.failure.reason);
+  CHECK(found.failure.kind == "crash");
+  CHECK(found.failure.reason.starts_with("run at reduced_sizes [{\"rows\": 33}], the reference ended"));
 }
 
 TEST_CASE("what a box says of sizes is checked") {
