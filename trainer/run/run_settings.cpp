@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "policy/policy_config.h"
 #include "trainer/inputs/existing_path.h"
 #include "trainer/inputs/task_files.h"
-#include "trainer/update/memory/training_memory.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -151,6 +149,33 @@ void refuse_of_split_runs(const ConfigSection& section) {
                                   "with 'placement: colocated', where no rank generates while others train");
 }
 
+// Updates that take responses of an earlier version of the policy.
+void check_older_responses(const ConfigSection& root, const RunSettings& settings) {
+  const bool all_can = std::ranges::all_of(settings.stages, [](const StageSettings& stage) {
+    return stage.updater.objective->has_sampler_contexts();
+  });
+  const std::string needed =
+      "needs stages whose objectives score tokens in the sampler's contexts ('objective: trace' with "
+      "'shrink: 1', 'exact' or 'draws'): importance weights are against log-probabilities of the policy "
+      "that generated, which other objectives take from the present one";
+  if (settings.trainer.max_staleness > 0 && !all_can)
+    root.section("trainer").reject("max_staleness", "1 " + needed);
+  const RefillSettings& refill = settings.curation.refill;
+  if (!refill.is_enabled()) return;
+  const ConfigSection section = root.section("curation").section("refill");
+  if (!all_can) section.reject("informative_groups", needed + ", and a surplus is one step old");
+  if (settings.trainer.max_staleness > 0)
+    section.reject("informative_groups",
+                   "cannot be used with 'trainer.max_staleness: 1': the surplus of a step that is generated "
+                   "ahead would be two steps old where it is used, and one is the limit");
+  if (settings.replay.parts == RunParts::kRollouts)
+    section.reject("informative_groups",
+                   "cannot be used with 'replay.only: rollouts': without verdicts no group is informative");
+  for (size_t i = 0; i < settings.stages.size(); ++i)
+    if (settings.stages[i].steps > 0)
+      refill.check_round(section, concat("stages.", i), settings.stages[i].tasks_per_step);
+}
+
 TaskUse use_of_tasks(const RunSettings& settings) {
   bool clamped = settings.warm_up.steps > 0 && settings.warm_up.pairs.sources.empty() &&
                  infilling_scaffold(settings) == Scaffold::kClamp;
@@ -231,6 +256,10 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.best_metric = best_metric_from(run.section("keep_best"), !settings.stages.empty(), root);
   settings.trainer = TrainerSettings::from_config(root.section("trainer"));
   settings.curation = CurationSettings::from_config(root.section("curation"));
+  if (const RefillSettings& refill = settings.curation.refill; refill.is_enabled())
+    for (StageSettings& stage : settings.stages)
+      stage.updater.expect_responses(refill.informative_groups * stage.samples_per_task, stage.steps,
+                                     stage.imitation.updates);
   const bool infills = std::ranges::any_of(settings.stages, [](const StageSettings& stage) {
     return stage.stage == Stage::kInfilling && stage.steps > 0;
   });
@@ -250,14 +279,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
     root.section("trainer").reject("placement",
                                    "'split' is for runs that generate and train, and a replay "
                                    "does one of the two");
-  for (const StageSettings& stage : settings.stages)
-    if (settings.trainer.max_staleness > 0 && !stage.updater.objective->has_sampler_contexts())
-      root.section("trainer").reject(
-          "max_staleness",
-          "1 needs stages whose objectives score tokens in the sampler's contexts ('objective: trace' "
-          "with 'shrink: 1', 'exact' or 'draws'): importance weights are "
-          "against log-probabilities of the policy that generated, which other objectives "
-          "take from the present one");
+  check_older_responses(root, settings);
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));
   if (settings.policy.moments && first_updater(settings) &&
       first_updater(settings)->optimizer.moments == MomentsAtStart::kReset)
@@ -271,7 +293,7 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
     const UpdaterSettings& update = settings.stages[i].updater;
     if (update.surrogate.kl_weight > 0 && update.surrogate.kl_reference == KlReference::kBehaviour &&
         update.updates_per_step - settings.stages[i].imitation.updates == 1 &&
-        settings.trainer.max_staleness == 0)
+        settings.trainer.max_staleness == 0 && !settings.curation.refill.is_enabled())
       notes.push_back(
           concat("stages.", i,
                  ".update.kl_weight has no effect: with one update a step the policy still is the "
@@ -292,104 +314,6 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
     notes.push_back(
         "curation.quarantine: first_success and speedup_above have no effect with 'enabled: false'");
   return notes;
-}
-
-PolicyConfig policy_shape(const PolicySource& policy) {
-  return PolicyConfig::from_file(policy.checkpoint.empty() ? policy.config_file
-                                                           : policy.checkpoint / "config.json");
-}
-
-namespace {
-
-std::string megabytes(int64_t bytes) { return concat(bytes / 1'000'000, " MB"); }
-
-// Empty if no stage has one.
-std::string reference_line(const RunSettings& settings, const PolicyConfig& policy,
-                           const TrainingMemory& memory) {
-  const bool any =
-      std::any_of(settings.stages.begin(), settings.stages.end(), [](const StageSettings& stage) {
-        return stage.steps > 0 && stage.updater.surrogate.kl_reference == KlReference::kInitial;
-      });
-  if (!any) return "";
-  const std::string title = "reference policy          ";
-  if (!settings.policy.lora) return concat(title, megabytes(memory.weights_bytes), " more\n");
-  if (settings.warm_up.steps == 0) return concat(title, "the frozen weights themselves, nothing more\n");
-  const int64_t bytes =
-      settings.policy.lora->parameter_count(policy) * (settings.policy.dtype == "bfloat16" ? 2 : 4);
-  return concat(title, "the frozen weights with the warm-up's adapters, ", megabytes(bytes), " more\n");
-}
-
-}  // namespace
-
-TrainingMemory memory_of(const RunSettings& settings, int ranks) {
-  TrainingMemory memory = training_memory(
-      policy_shape(settings.policy), settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat,
-      settings.trainer.sharding.value_or(Sharding{}), ranks, settings.policy.lora,
-      settings.policy.device == "cpu" ? at::kCPU : at::kCUDA);
-  if (!settings.checkpoint_in_background) memory.first_copy_bytes = memory.other_copy_bytes = 0;
-  return memory;
-}
-
-std::string derived_numbers(const RunSettings& settings, int ranks) {
-  const auto generators = static_cast<int>(settings.trainer.generator_ranks);
-  // The numbers of a run that has too few ranks to start are those of one trainer.
-  const int trainers = std::max(1, ranks - generators);
-  std::string text = concat("ranks                     ", ranks);
-  if (generators > 0 && ranks > generators)
-    text += concat(", of which ", trainers, " train and ", generators, " generate");
-  if (generators > 0 && ranks <= generators)
-    text += concat(", too few for 'placement: split' with ", generators, " that generate");
-  text += "\n";
-  if (settings.warm_up.steps > 0)
-    text += concat("warm-up samples           ", settings.warm_up.steps * settings.warm_up.samples_per_step,
-                   "\n");
-  int64_t responses = 0;
-  for (const StageSettings& stage : settings.stages) {
-    responses += stage.steps * stage.responses_per_step();
-    text += concat(to_string(stage.stage), ": ", stage.steps, " steps x ", stage.tasks_per_step, " tasks x ",
-                   stage.samples_per_task, " samples = ", stage.responses_per_step(),
-                   " responses a step, at most ", stage.responses_per_step() * stage.decoding.max_new_tokens,
-                   " new tokens a step");
-    if (stage.imitation.updates > 0)
-      text += concat(", then ", stage.imitation.updates, " updates from ", stage.imitation.samples,
-                     " imitated samples each");
-    text += "\n";
-  }
-  text += concat("responses in all          ", responses, "\n");
-  text += concat("evaluation                ", settings.evaluation.tasks, " held-out tasks after ",
-                 settings.evaluation.last_phase_alone ? "the last phase" : "each phase",
-                 settings.evaluation.every_steps > 0
-                     ? concat(" and every ", settings.evaluation.every_steps, " steps within it")
-                     : "",
-                 "\n");
-  if (const BestOfSettings& best = settings.evaluation.best_of; best.tasks > 0)
-    text += concat("best of ", best.samples, "                 ", best.tasks, " of them after the last phase",
-                   best.after_warm_up ? " and the warm-up" : "", "\n");
-  const PolicyConfig policy = policy_shape(settings.policy);
-  const int64_t bytes_each = settings.policy.dtype == "bfloat16" ? 2 : 4;
-  const TrainingMemory memory = memory_of(settings, trainers);
-  text += concat("parameters                ", policy.parameter_count(), "\n");
-  if (const auto& lora = settings.policy.lora)
-    text += concat("trained parameters        ", lora->parameter_count(policy), ", adapters of rank ",
-                   lora->rank, "; the others are frozen\n");
-  if (!settings.trainer.sharding && trainers > 1 && settings.policy.device != "cpu")
-    text +=
-        "sharding                  what follows is of stage 0; more is divided as far as the GPUs need it\n";
-  text += concat("memory of a training rank ", megabytes(memory.total_bytes()), ": weights ",
-                 megabytes(memory.weights_bytes), ", gradients ", megabytes(memory.gradients_bytes),
-                 ", AdamW (moments", bytes_each == 2 ? ", fp32 weights" : "", ") ",
-                 megabytes(memory.optimizer_bytes), trainers > 1 ? ", exchange " : "",
-                 trainers > 1 ? megabytes(memory.exchange_bytes) : "",
-                 "; activations and logits of a pack come on top\n");
-  if (memory.first_copy_bytes > 0)
-    text += concat(
-        "copy for a checkpoint     ", megabytes(memory.first_copy_bytes), " of host memory for rank 0",
-        memory.other_copy_bytes > 0 ? concat(", ", megabytes(memory.other_copy_bytes), " for others") : "",
-        ", while it is written and from one to the next\n");
-  text += reference_line(settings, policy, memory);
-  const int64_t kv_bytes = 2 * policy.layers * policy.kv_heads * policy.head_dim * bytes_each;
-  text += concat("KV cache                  ", kv_bytes, " bytes a token\n");
-  return text;
 }
 
 }  // namespace bicrl

@@ -1,0 +1,111 @@
+// What follows from a run's settings: its policy's shape, memory, and the numbers that --dry-run prints.
+#include <algorithm>
+
+#include "policy/policy_config.h"
+#include "trainer/run/run_settings.h"
+#include "trainer/update/memory/training_memory.h"
+
+namespace bicrl {
+
+PolicyConfig policy_shape(const PolicySource& policy) {
+  return PolicyConfig::from_file(policy.checkpoint.empty() ? policy.config_file
+                                                           : policy.checkpoint / "config.json");
+}
+
+namespace {
+
+std::string megabytes(int64_t bytes) { return concat(bytes / 1'000'000, " MB"); }
+
+// Empty if no stage has one.
+std::string reference_line(const RunSettings& settings, const PolicyConfig& policy,
+                           const TrainingMemory& memory) {
+  const bool any =
+      std::any_of(settings.stages.begin(), settings.stages.end(), [](const StageSettings& stage) {
+        return stage.steps > 0 && stage.updater.surrogate.kl_reference == KlReference::kInitial;
+      });
+  if (!any) return "";
+  const std::string title = "reference policy          ";
+  if (!settings.policy.lora) return concat(title, megabytes(memory.weights_bytes), " more\n");
+  if (settings.warm_up.steps == 0) return concat(title, "the frozen weights themselves, nothing more\n");
+  const int64_t bytes =
+      settings.policy.lora->parameter_count(policy) * (settings.policy.dtype == "bfloat16" ? 2 : 4);
+  return concat(title, "the frozen weights with the warm-up's adapters, ", megabytes(bytes), " more\n");
+}
+
+}  // namespace
+
+TrainingMemory memory_of(const RunSettings& settings, int ranks) {
+  TrainingMemory memory = training_memory(
+      policy_shape(settings.policy), settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat,
+      settings.trainer.sharding.value_or(Sharding{}), ranks, settings.policy.lora,
+      settings.policy.device == "cpu" ? at::kCPU : at::kCUDA);
+  if (!settings.checkpoint_in_background) memory.first_copy_bytes = memory.other_copy_bytes = 0;
+  return memory;
+}
+
+std::string derived_numbers(const RunSettings& settings, int ranks) {
+  const auto generators = static_cast<int>(settings.trainer.generator_ranks);
+  // The numbers of a run that has too few ranks to start are those of one trainer.
+  const int trainers = std::max(1, ranks - generators);
+  std::string text = concat("ranks                     ", ranks);
+  if (generators > 0 && ranks > generators)
+    text += concat(", of which ", trainers, " train and ", generators, " generate");
+  if (generators > 0 && ranks <= generators)
+    text += concat(", too few for 'placement: split' with ", generators, " that generate");
+  text += "\n";
+  if (settings.warm_up.steps > 0)
+    text += concat("warm-up samples           ", settings.warm_up.steps * settings.warm_up.samples_per_step,
+                   "\n");
+  int64_t responses = 0;
+  for (const StageSettings& stage : settings.stages) {
+    responses += stage.steps * stage.responses_per_step();
+    text += concat(to_string(stage.stage), ": ", stage.steps, " steps x ", stage.tasks_per_step, " tasks x ",
+                   stage.samples_per_task, " samples = ", stage.responses_per_step(),
+                   " responses a step, at most ", stage.responses_per_step() * stage.decoding.max_new_tokens,
+                   " new tokens a step");
+    if (stage.imitation.updates > 0)
+      text += concat(", then ", stage.imitation.updates, " updates from ", stage.imitation.samples,
+                     " imitated samples each");
+    text += "\n";
+  }
+  if (const RefillSettings& refill = settings.curation.refill; refill.is_enabled())
+    text += concat("refill                    until ", refill.informative_groups,
+                   " groups are informative, at most ", refill.at_most, " groups a step\n");
+  text += concat("responses in all          ", responses, "\n");
+  text += concat("evaluation                ", settings.evaluation.tasks, " held-out tasks after ",
+                 settings.evaluation.last_phase_alone ? "the last phase" : "each phase",
+                 settings.evaluation.every_steps > 0
+                     ? concat(" and every ", settings.evaluation.every_steps, " steps within it")
+                     : "",
+                 "\n");
+  if (const BestOfSettings& best = settings.evaluation.best_of; best.tasks > 0)
+    text += concat("best of ", best.samples, "                 ", best.tasks, " of them after the last phase",
+                   best.after_warm_up ? " and the warm-up" : "", "\n");
+  const PolicyConfig policy = policy_shape(settings.policy);
+  const int64_t bytes_each = settings.policy.dtype == "bfloat16" ? 2 : 4;
+  const TrainingMemory memory = memory_of(settings, trainers);
+  text += concat("parameters                ", policy.parameter_count(), "\n");
+  if (const auto& lora = settings.policy.lora)
+    text += concat("trained parameters        ", lora->parameter_count(policy), ", adapters of rank ",
+                   lora->rank, "; the others are frozen\n");
+  if (!settings.trainer.sharding && trainers > 1 && settings.policy.device != "cpu")
+    text +=
+        "sharding                  what follows is of stage 0; more is divided as far as the GPUs need it\n";
+  text += concat("memory of a training rank ", megabytes(memory.total_bytes()), ": weights ",
+                 megabytes(memory.weights_bytes), ", gradients ", megabytes(memory.gradients_bytes),
+                 ", AdamW (moments", bytes_each == 2 ? ", fp32 weights" : "", ") ",
+                 megabytes(memory.optimizer_bytes), trainers > 1 ? ", exchange " : "",
+                 trainers > 1 ? megabytes(memory.exchange_bytes) : "",
+                 "; activations and logits of a pack come on top\n");
+  if (memory.first_copy_bytes > 0)
+    text += concat(
+        "copy for a checkpoint     ", megabytes(memory.first_copy_bytes), " of host memory for rank 0",
+        memory.other_copy_bytes > 0 ? concat(", ", megabytes(memory.other_copy_bytes), " for others") : "",
+        ", while it is written and from one to the next\n");
+  text += reference_line(settings, policy, memory);
+  const int64_t kv_bytes = 2 * policy.layers * policy.kv_heads * policy.head_dim * bytes_each;
+  text += concat("KV cache                  ", kv_bytes, " bytes a token\n");
+  return text;
+}
+
+}  // namespace bicrl
