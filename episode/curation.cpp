@@ -36,7 +36,8 @@ GroupOutcome group_outcome_from_json(const nlohmann::json& json) {
 
 CurationSettings CurationSettings::from_config(const ConfigSection& section) {
   return {.quarantine = QuarantineSettings::from_config(section.section("quarantine")),
-          .repair = RepairSettings::from_config(section.section("repair"))};
+          .repair = RepairSettings::from_config(section.section("repair")),
+          .refill = RefillSettings::from_config(section.section("refill"))};
 }
 
 std::vector<std::optional<RepairEntry>> Curation::repairs(size_t groups, Stage stage, uint64_t key) const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "episode/refill.h"
 #include "reward/best_responses.h"
 #include "reward/quarantine.h"
 #include "reward/repair_buffer.h"
@@ -19,8 +20,9 @@ namespace bicrl {
 struct CurationSettings {
   QuarantineSettings quarantine;
   RepairSettings repair;
+  RefillSettings refill;
 
-  // Sections quarantine and repair.
+  // Sections quarantine, repair and refill.
   static CurationSettings from_config(const ConfigSection& section);
 };
 

@@ -62,21 +62,26 @@ struct CountedRank {
   X(kRewarded, !r.is_masked)                                      \
   X(kReward, r.is_masked ? 0 : r.reward)                          \
   X(kRewardSquares, r.is_masked ? 0 : squared(r.reward))
-#define BICRL_GROUP_SUMS(X)                         \
-  X(kGroups, 1)                                     \
-  X(kRepairs, g.is_repair)                          \
-  X(kZeroVariance, g.has_equal_rewards)             \
-  X(kTooFew, g.has_too_few)                         \
-  X(kDropped, g.has_equal_rewards || g.has_too_few) \
+#define BICRL_GROUP_SUMS(X)                               \
+  X(kGroups, 1)                                           \
+  X(kRepairs, g.is_repair)                                \
+  X(kZeroVariance, g.has_equal_rewards)                   \
+  X(kTooFew, g.has_too_few)                               \
+  X(kDropped, g.has_equal_rewards || g.has_too_few)       \
+  X(kInformative, !g.has_equal_rewards && !g.has_too_few) \
   X(kUniqueCorrect, g.distinct_correct_programs)
 #define BICRL_RANK_SUMS(X)          \
   X(kConfirmed, k.confirmed)        \
   X(kGenerated, k.generated_tokens) \
   X(kForwards, k.forwards)
 // Known only of all ranks together; set once.
-#define BICRL_STEP_SUMS(X)                              \
-  X(kUniquePrograms, the distinct programs of the step) \
-  X(kInvalidTasks, the tasks that the run has left out so far)
+#define BICRL_STEP_SUMS(X)                                       \
+  X(kUniquePrograms, the distinct programs of the step)          \
+  X(kInvalidTasks, the tasks that the run has left out so far)   \
+  X(kRefillRounds, the rounds in which a step with refill asked) \
+  X(kSurplusTaken, the groups of the step before in its update)  \
+  X(kSurplusKept, the groups that wait for the next step)        \
+  X(kSurplusDropped, the groups of the step before that nothing uses)
 #define BICRL_SUMS(X) BICRL_RESPONSE_SUMS(X) BICRL_GROUP_SUMS(X) BICRL_RANK_SUMS(X) BICRL_STEP_SUMS(X)
 
 enum class Sum : size_t {
@@ -143,6 +148,15 @@ enum class FigureShown { kNever, kAlways, kVerified, kTimed, kIfAny };
     " | zero variance {}/{groups}")                                                                        \
   X(kZeroVariance, "zero_variance_groups", kCount, kZeroVariance, kZeroVariance, kNumber, 0, kNever, "")   \
   X(kTooFew, "too_few_groups", kCount, kTooFew, kTooFew, kNumber, 0, kNever, "")                           \
+  X(kInformative, "informative_groups", kCount, kInformative, kInformative, kNumber, 0, kNever, "")        \
+  X(kRefillRounds, "refill_rounds", kCount, kRefillRounds, kRefillRounds, kNumber, 0, kIfAny,              \
+    " | informative {informative_groups}/{groups} in {} rounds")                                           \
+  X(kSurplusTaken, "surplus_taken", kCount, kSurplusTaken, kSurplusTaken, kNumber, 0, kIfAny,              \
+    " | surplus taken {}")                                                                                 \
+  X(kSurplusKept, "surplus_kept", kCount, kSurplusKept, kSurplusKept, kNumber, 0, kIfAny,                  \
+    " | surplus kept {}")                                                                                  \
+  X(kSurplusDropped, "surplus_dropped", kCount, kSurplusDropped, kSurplusDropped, kNumber, 0, kIfAny,      \
+    " | surplus dropped {}")                                                                               \
   X(kGenerated, "generated_tokens", kCount, kGenerated, kGenerated, kNumber, 0, kNever, "")                \
   X(kTokensPerForward, "tokens_per_forward", kMean, kGenerated, kForwards, kNumber, 2, kNever, "")
 

@@ -167,6 +167,10 @@ constexpr ConfigDescription kDescriptions[] = {
     {"curation.repair.capacity", "Failed programs in the buffer."},
     {"curation.repair.max_diagnostics_chars", "Characters of diagnostics in the prompt."},
     {"curation.repair.max_program_chars", "Longer programs are not kept."},
+    {"curation.refill.informative_groups",
+     "Informative groups until which a step asks further rounds; 0: a step is one round."},
+    {"curation.refill.at_most", "Groups that a step asks, at most; with `informative_groups` alone.",
+     "required"},
     // ---- evaluation
     {"evaluation.tasks", "Held-out tasks, one greedy response each, after every phase; 0: no evaluation."},
     {"evaluation.infilling_tasks",

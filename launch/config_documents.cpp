@@ -69,7 +69,7 @@ stages:
     imitation: {updates: 1, known_share: 0.5}
 trainer: {placement: split}
 evaluation: {best_of: {tasks: 1}}
-curation: {repair: {probability: 0.5}}
+curation: {repair: {probability: 0.5}, refill: {informative_groups: 1, at_most: 64}}
 reward: reward.yaml
 )";
 

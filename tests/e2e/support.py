@@ -6,9 +6,11 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 BINARY = os.environ["BICRL_BINARY"]
@@ -124,6 +126,27 @@ def descendants(pid):
     for child in found:
         found += children.get(child, [])
     return found
+
+
+def killed(words, ranks, moment):
+    """Starts a run and kills every process of it, without a warning, when `moment` has come."""
+    process = subprocess.Popen([*MPIRUN, "-np", str(ranks), BINARY, *words], stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, cwd=SOURCE, env={**ENVIRONMENT, **IMPATIENT})
+    deadline = time.monotonic() + 300
+    while not moment():
+        expect(process.poll() is None and time.monotonic() < deadline, "the run comes so far",
+               process.communicate()[0] if process.poll() is not None else "")
+        time.sleep(0.001)
+    family = [*descendants(process.pid), process.pid]
+    for pid in family:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.communicate(timeout=60)
+    while any(Path(f"/proc/{pid}").exists() for pid in family):
+        expect(time.monotonic() < deadline, "all ranks end", family)
+        time.sleep(0.01)
 
 
 def what_it_waits_for(pid):

@@ -72,6 +72,10 @@ StepFigures three_groups() {
   sums.count({.confirmed = 1, .generated_tokens = 90, .forwards = 40});
   sums[Sum::kUniquePrograms] = 6;
   sums[Sum::kInvalidTasks] = 2;
+  sums[Sum::kRefillRounds] = 2;
+  sums[Sum::kSurplusTaken] = 5;
+  sums[Sum::kSurplusKept] = 4;
+  sums[Sum::kSurplusDropped] = 3;
   figures.reward_terms = {{"correct", 0.6}};
   figures.fault_classes = {{"compile", 1}};
   return figures;
@@ -99,6 +103,7 @@ TEST_CASE("figures follow from what was counted") {
   CHECK(f[Figure::kRewardSpread] == Approx(std::sqrt(19.0 / 5 - 1.4 * 1.4)));
   CHECK(f[Figure::kUniqueCorrect] == 1);
   CHECK(f[Figure::kDropped] == 2);
+  CHECK(f[Figure::kInformative] == 1);
   CHECK(f[Figure::kRepairs] == 1);
   CHECK(f[Figure::kTokensPerForward] == 2.25);
 }
@@ -129,7 +134,8 @@ TEST_CASE("step line shows what a step has, in the table's order") {
         "unique 6/9, "
         "correct 1.0 a group | reduced sizes 20 % | undecided 11 % | novel 20 % | truncated 11 % | invalid "
         "task 22 % | no verdict 11 % (given up 1) | "
-        "confirmed 1 | repairs 1/3 | zero variance 2/3");
+        "confirmed 1 | repairs 1/3 | zero variance 2/3 | informative 1/3 in 2 rounds | surplus taken 5 | "
+        "surplus kept 4 | surplus dropped 3");
   CHECK_THAT(figures_text(f.sums, true, false), ContainsSubstring(" | speed-up 2.00x"));
   StepSums plain;
   plain.count({.confirmed = 0, .generated_tokens = 90, .forwards = 40});

@@ -1,6 +1,7 @@
 #include "trainer/experience/experience_collector.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <span>
 #include <string_view>
@@ -24,15 +25,45 @@ std::vector<Experience> experiences_of(const std::vector<Episode>& episodes) {
   return experiences;
 }
 
+// What a step gets of a rank's rounds; what else is counted of them is in the rank's reports.
+void append(CollectedResponses& all, CollectedResponses round) {
+  std::move(round.episodes.begin(), round.episodes.end(), std::back_inserter(all.episodes));
+  all.generation_seconds += round.generation_seconds;
+  all.verify_wait_seconds += round.verify_wait_seconds;
+  all.verifier_queue += round.verifier_queue;
+}
+
 }  // namespace
 
+bool SharedStep::is_interrupted() const { return std::ranges::any_of(ranks, &RankStepReport::interrupted); }
+
+int64_t SharedStep::groups() const { return static_cast<int64_t>(groups_in_order(ranks).size()); }
+
+int64_t SharedStep::informative_groups() const {
+  return std::ranges::count_if(groups_in_order(ranks),
+                               [](const GroupReport* group) { return group->sums[Sum::kInformative] > 0; });
+}
+
+std::vector<UnverifiedCount> SharedStep::unverified() const {
+  std::vector<UnverifiedCount> counts;
+  for (const RankStepReport& rank : ranks) {
+    UnverifiedCount& unverified = counts.emplace_back();
+    for (const GroupReport& group : rank.groups) {
+      unverified.responses += static_cast<int64_t>(group.sums[Sum::kAsked]);
+      unverified.unverified += static_cast<int64_t>(group.sums[Sum::kLost]);
+    }
+  }
+  return counts;
+}
+
 GeneratedStep ExperienceCollector::generate(const std::vector<PromptedTask>& tasks, uint64_t key,
-                                            int64_t policy_version, const StepPlace& place) {
+                                            int64_t policy_version, const StepPlace& place,
+                                            int64_t first_group) {
   GeneratedStep generated;
   const GroupScorer scorer(reward_, settings_.scoring, key);
   generated.error = error_of([&] {
     generated.collected = responses_.collect(
-        own_groups(tasks), settings_.samples_per_task, key, policy_version, place,
+        own_groups(tasks, first_group), settings_.samples_per_task, key, policy_version, place,
         [&](std::span<Episode> group) { generated.groups.push_back(scorer.score(group)); });
   });
   return generated;
@@ -69,10 +100,11 @@ CollectedStep ExperienceCollector::collect_saved(std::vector<Episode> saved, con
   return share(std::move(step));
 }
 
-std::vector<PromptedGroup> ExperienceCollector::own_groups(const std::vector<PromptedTask>& tasks) const {
+std::vector<PromptedGroup> ExperienceCollector::own_groups(const std::vector<PromptedTask>& tasks,
+                                                           int64_t first_group) const {
   std::vector<PromptedGroup> groups;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const auto index = static_cast<int64_t>(i);
+    const int64_t index = first_group + static_cast<int64_t>(i);
     if (!is_mine(index)) continue;
     const auto& [task, repair] = tasks[i];
     groups.push_back(
@@ -107,39 +139,39 @@ void ExperienceCollector::take_over(CollectedStep& step) const {
     if (next != mine.end() && entry.key.group == next->key.group) entry = without_tokens(*next++);
 }
 
-CollectedStep ExperienceCollector::share(GeneratedStep generated) {
-  CollectedResponses& collected = generated.collected;
-  CollectedStep step;
-  std::vector<RankStepReport> ranks = exchange(report_of(generated), control_);
-  step.interrupted =
-      std::any_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.interrupted; });
-  step.figures = figures_of(ranks);
-  if (step.interrupted) return step;
+void ExperienceCollector::share(GeneratedStep generated, SharedStep& step) {
+  std::vector<RankStepReport> round = exchange(report_of(generated), control_);
   std::vector<std::string> ledger_lines;
-  place(ranks, step);
-  for (const GroupReport* group : groups_in_order(ranks)) {
+  for (RankStepReport& rank : round) ledger_lines.push_back(std::move(rank.ledger_lines));
+  step.ranks.resize(round.size());
+  for (size_t rank = 0; rank < round.size(); ++rank) append(step.ranks[rank], std::move(round[rank]));
+  append(step.own, std::move(generated.collected));
+  ++step.rounds;
+  if (ledger_ && !step.is_interrupted()) ledger_->end_round(ledger_lines);
+}
+
+CollectedStep ExperienceCollector::finish(SharedStep shared) {
+  CollectedStep step;
+  step.interrupted = shared.is_interrupted();
+  step.figures = figures_of(shared.ranks);
+  if (step.interrupted) return step;
+  place(shared.ranks, step);
+  for (const GroupReport* group : groups_in_order(shared.ranks)) {
     if (group->task_outcome) step.task_outcomes.push_back(*group->task_outcome);
     if (group->group_outcome) step.group_outcomes.push_back(*group->group_outcome);
   }
-  for (RankStepReport& rank : ranks) {
-    ledger_lines.push_back(std::move(rank.ledger_lines));
-    UnverifiedCount& unverified = step.unverified.emplace_back();
-    for (const GroupReport& group : rank.groups) {
-      unverified.responses += static_cast<int64_t>(group.sums[Sum::kAsked]);
-      unverified.unverified += static_cast<int64_t>(group.sums[Sum::kLost]);
-    }
+  step.unverified = shared.unverified();
+  for (RankStepReport& rank : shared.ranks)
     std::move(rank.log.begin(), rank.log.end(), std::back_inserter(step.log));
-  }
-  if (ledger_) ledger_->end_round(ledger_lines);
   std::ranges::sort(step.log, {}, [](const Episode& e) { return std::pair(e.key.group, e.key.sample); });
-  step.generated = std::move(collected.episodes);
+  step.generated = std::move(shared.own.episodes);
   if (placement_.is_split())
     take_over(step);
   else
     step.experiences = experiences_of(step.generated);
-  step.rollout_seconds = collected.generation_seconds;
-  step.verify_wait_seconds = collected.verify_wait_seconds;
-  step.verifier_queue = collected.verifier_queue;
+  step.rollout_seconds = shared.own.generation_seconds;
+  step.verify_wait_seconds = shared.own.verify_wait_seconds;
+  step.verifier_queue = shared.own.verifier_queue;
   return step;
 }
 

@@ -55,6 +55,18 @@ struct GeneratedStep {
   std::string error;                // of error_of(), if it could not
 };
 
+// What the ranks have shared of a step so far, over one round or several.
+struct SharedStep {
+  std::vector<RankStepReport> ranks;  // by rank
+  CollectedResponses own;             // of this rank
+  int64_t rounds = 0;
+
+  bool is_interrupted() const;  // on some rank
+  int64_t groups() const;
+  int64_t informative_groups() const;
+  std::vector<UnverifiedCount> unverified() const;  // by rank
+};
+
 struct CollectorSettings {
   PromptStyle prompt_style = PromptStyle::kCompact;
   Scaffold scaffold = Scaffold::kClamp;
@@ -81,11 +93,18 @@ class ExperienceCollector {
                         const StepPlace& place = {}) {
     return share(generate(tasks, key, policy_version, place));
   }
-  // Its two parts: this rank's own work, of which nobody else need know, and the exchange. If a stop
-  // interrupted the step on some rank, figures hold only what was generated.
+  // Its parts: this rank's own work, of which nobody else need know, the exchange, and what follows from it.
+  // A step may generate and share several rounds; `first_group` is the number of a round's first group. If a
+  // stop interrupted the step on some rank, figures hold only what was generated.
   GeneratedStep generate(const std::vector<PromptedTask>& tasks, uint64_t key, int64_t policy_version,
-                         const StepPlace& place = {});
-  CollectedStep share(GeneratedStep generated);  // collective
+                         const StepPlace& place = {}, int64_t first_group = 0);
+  void share(GeneratedStep generated, SharedStep& step);  // collective
+  CollectedStep finish(SharedStep step);                  // collective
+  CollectedStep share(GeneratedStep generated) {
+    SharedStep step;
+    share(std::move(generated), step);
+    return finish(std::move(step));
+  }
   // The same from saved episodes of all ranks, in order of groups, now as the step `place`; `tasks` are those
   // that they may be of. Throws InputError if an episode is of none of them, or groups have another size.
   CollectedStep collect_saved(std::vector<Episode> saved, const std::vector<Task>& tasks, uint64_t key,
@@ -93,7 +112,7 @@ class ExperienceCollector {
 
  private:
   bool is_mine(int64_t group) const { return placement_.generator_of(group) == control_.rank(); }
-  std::vector<PromptedGroup> own_groups(const std::vector<PromptedTask>& tasks) const;
+  std::vector<PromptedGroup> own_groups(const std::vector<PromptedTask>& tasks, int64_t first_group) const;
   // Which rank trains what.
   void place(const std::vector<RankStepReport>& ranks, CollectedStep& step) const;
   // Collective: in exchange for what this rank has generated, what it trains.

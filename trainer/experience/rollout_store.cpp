@@ -175,6 +175,19 @@ bool RolloutStore::has(const std::string& phase, int64_t step) const {
   return fs::exists(step_folder(phase, step) / file_name(0));
 }
 
+std::set<int64_t> RolloutStore::steps(const std::string& phase) const {
+  std::set<int64_t> steps;
+  if (!fs::is_directory(folder_)) return steps;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(phase + "-")) continue;
+    const std::string number = name.substr(phase.size() + 1);
+    if (!number.empty() && number.find_first_not_of("0123456789") == number.npos)
+      steps.insert(std::stoll(number));
+  }
+  return steps;
+}
+
 std::vector<Episode> RolloutStore::read(const std::string& phase, int64_t step) const {
   const fs::path folder = step_folder(phase, step);
   std::vector<Episode> all;

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ class RolloutStore {
   void write(const std::string& phase, int64_t step, int rank, int ranks,
              const std::vector<Episode>& episodes) const;
   bool has(const std::string& phase, int64_t step) const;
+  // Of which there is a folder, whole or not.
+  std::set<int64_t> steps(const std::string& phase) const;
   // Of all ranks, by group and sample, without verdicts and rewards. Throws InputError if the step was not
   // saved whole or a file is damaged.
   std::vector<Episode> read(const std::string& phase, int64_t step) const;

@@ -1,6 +1,7 @@
 #include "trainer/experience/step_exchange.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -81,6 +82,15 @@ std::vector<RankStepReport> exchange(RankStepReport mine, ControlPlane& control)
   // Its own rank keeps the texts, which are not sent.
   ranks[static_cast<size_t>(control.rank())].log = std::move(mine.log);
   return ranks;
+}
+
+void append(RankStepReport& report, RankStepReport next) {
+  report.interrupted |= next.interrupted;
+  report.ledger_lines += next.ledger_lines;
+  report.sums += next.sums;
+  std::move(next.groups.begin(), next.groups.end(), std::back_inserter(report.groups));
+  std::move(next.log.begin(), next.log.end(), std::back_inserter(report.log));
+  report.experiences.insert(report.experiences.end(), next.experiences.begin(), next.experiences.end());
 }
 
 std::vector<const GroupReport*> groups_in_order(const std::vector<RankStepReport>& ranks) {

@@ -1,5 +1,5 @@
-// What ranks tell each other of a step's responses, in one exchange: whatever a rank needs to know of the
-// others before it takes part in the update.
+// What ranks tell each other of a step's responses, in one exchange a round: whatever a rank needs to know of
+// the others before it asks another round or takes part in the update.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,6 +25,9 @@ struct RankStepReport {
 // Collective: the parts of all ranks, by rank; entry [rank] of the caller is `mine` itself. Throws the first
 // rank's error as a SharedError on every rank.
 std::vector<RankStepReport> exchange(RankStepReport mine, ControlPlane& control);
+
+// Adds what a rank reports of a step's next round to what it reported before.
+void append(RankStepReport& report, RankStepReport next);
 
 // The groups of all ranks, in their order.
 std::vector<const GroupReport*> groups_in_order(const std::vector<RankStepReport>& ranks);

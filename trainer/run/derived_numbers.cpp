@@ -1,4 +1,4 @@
-// What --dry-run prints of a run's settings, declared in run_settings.h.
+// What follows from a run's settings: its policy's shape, memory, and the numbers that --dry-run prints.
 #include <algorithm>
 
 #include "policy/policy_config.h"
@@ -6,6 +6,12 @@
 #include "trainer/update/memory/training_memory.h"
 
 namespace bicrl {
+
+PolicyConfig policy_shape(const PolicySource& policy) {
+  return PolicyConfig::from_file(policy.checkpoint.empty() ? policy.config_file
+                                                           : policy.checkpoint / "config.json");
+}
+
 namespace {
 
 std::string megabytes(int64_t bytes) { return concat(bytes / 1'000'000, " MB"); }
@@ -34,6 +40,15 @@ std::string reference_line(const RunSettings& settings, const PolicyConfig& poli
 
 }  // namespace
 
+TrainingMemory memory_of(const RunSettings& settings, int ranks) {
+  TrainingMemory memory = training_memory(
+      policy_shape(settings.policy), settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat,
+      settings.trainer.sharding.value_or(Sharding{}), ranks, settings.policy.lora,
+      settings.policy.device == "cpu" ? at::kCPU : at::kCUDA);
+  if (!settings.checkpoint_in_background) memory.first_copy_bytes = memory.other_copy_bytes = 0;
+  return memory;
+}
+
 std::string derived_numbers(const RunSettings& settings, int ranks) {
   const auto generators = static_cast<int>(settings.trainer.generator_ranks);
   // The numbers of a run that has too few ranks to start are those of one trainer.
@@ -59,6 +74,9 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
                      " imitated samples each");
     text += "\n";
   }
+  if (const RefillSettings& refill = settings.curation.refill; refill.is_enabled())
+    text += concat("refill                    until ", refill.informative_groups,
+                   " groups are informative, at most ", refill.at_most, " groups a step\n");
   text += concat("responses in all          ", responses, "\n");
   text += concat("evaluation                ", settings.evaluation.tasks, " held-out tasks after ",
                  settings.evaluation.last_phase_alone ? "the last phase" : "each phase",

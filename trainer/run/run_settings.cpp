@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "policy/policy_config.h"
 #include "trainer/inputs/existing_path.h"
 #include "trainer/inputs/task_files.h"
-#include "trainer/update/memory/training_memory.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -151,6 +149,33 @@ void refuse_of_split_runs(const ConfigSection& section) {
                                   "with 'placement: colocated', where no rank generates while others train");
 }
 
+// Updates that take responses of an earlier version of the policy.
+void check_older_responses(const ConfigSection& root, const RunSettings& settings) {
+  const bool all_can = std::ranges::all_of(settings.stages, [](const StageSettings& stage) {
+    return stage.updater.objective->has_sampler_contexts();
+  });
+  const std::string needed =
+      "needs stages whose objectives score tokens in the sampler's contexts ('objective: trace' with "
+      "'shrink: 1', 'exact' or 'draws'): importance weights are against log-probabilities of the policy "
+      "that generated, which other objectives take from the present one";
+  if (settings.trainer.max_staleness > 0 && !all_can)
+    root.section("trainer").reject("max_staleness", "1 " + needed);
+  const RefillSettings& refill = settings.curation.refill;
+  if (!refill.is_enabled()) return;
+  const ConfigSection section = root.section("curation").section("refill");
+  if (!all_can) section.reject("informative_groups", needed + ", and a surplus is one step old");
+  if (settings.trainer.max_staleness > 0)
+    section.reject("informative_groups",
+                   "cannot be used with 'trainer.max_staleness: 1': the surplus of a step that is generated "
+                   "ahead would be two steps old where it is used, and one is the limit");
+  if (settings.replay.parts == RunParts::kRollouts)
+    section.reject("informative_groups",
+                   "cannot be used with 'replay.only: rollouts': without verdicts no group is informative");
+  for (size_t i = 0; i < settings.stages.size(); ++i)
+    if (settings.stages[i].steps > 0)
+      refill.check_round(section, concat("stages.", i), settings.stages[i].tasks_per_step);
+}
+
 TaskUse use_of_tasks(const RunSettings& settings) {
   bool clamped = settings.warm_up.steps > 0 && settings.warm_up.pairs.sources.empty() &&
                  infilling_scaffold(settings) == Scaffold::kClamp;
@@ -233,6 +258,10 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.best_metric = best_metric_from(run.section("keep_best"), !settings.stages.empty(), root);
   settings.trainer = TrainerSettings::from_config(root.section("trainer"));
   settings.curation = CurationSettings::from_config(root.section("curation"));
+  if (const RefillSettings& refill = settings.curation.refill; refill.is_enabled())
+    for (StageSettings& stage : settings.stages)
+      stage.updater.expect_responses(refill.informative_groups * stage.samples_per_task, stage.steps,
+                                     stage.imitation.updates);
   const bool infills = std::ranges::any_of(settings.stages, [](const StageSettings& stage) {
     return stage.stage == Stage::kInfilling && stage.steps > 0;
   });
@@ -258,14 +287,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
     root.section("trainer").reject("placement",
                                    "'split' is for runs that generate and train, and a replay "
                                    "does one of the two");
-  for (const StageSettings& stage : settings.stages)
-    if (settings.trainer.max_staleness > 0 && !stage.updater.objective->has_sampler_contexts())
-      root.section("trainer").reject(
-          "max_staleness",
-          "1 needs stages whose objectives score tokens in the sampler's contexts ('objective: trace' "
-          "with 'shrink: 1', 'exact' or 'draws'): importance weights are "
-          "against log-probabilities of the policy that generated, which other objectives "
-          "take from the present one");
+  check_older_responses(root, settings);
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));
   if (settings.policy.moments && first_updater(settings) &&
       first_updater(settings)->optimizer.moments == MomentsAtStart::kReset)
@@ -279,7 +301,7 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
     const UpdaterSettings& update = settings.stages[i].updater;
     if (update.surrogate.kl_weight > 0 && update.surrogate.kl_reference == KlReference::kBehaviour &&
         update.updates_per_step - settings.stages[i].imitation.updates == 1 &&
-        settings.trainer.max_staleness == 0)
+        settings.trainer.max_staleness == 0 && !settings.curation.refill.is_enabled())
       notes.push_back(concat(
           "stages.", i,
           ".update.kl_weight has no effect: with one update a step the policy still is the "
@@ -300,20 +322,6 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
     notes.push_back(
         "curation.quarantine: first_success and speedup_above have no effect with 'enabled: false'");
   return notes;
-}
-
-PolicyConfig policy_shape(const PolicySource& policy) {
-  return PolicyConfig::from_file(policy.checkpoint.empty() ? policy.config_file
-                                                           : policy.checkpoint / "config.json");
-}
-
-TrainingMemory memory_of(const RunSettings& settings, int ranks) {
-  TrainingMemory memory = training_memory(
-      policy_shape(settings.policy), settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat,
-      settings.trainer.sharding.value_or(Sharding{}), ranks, settings.policy.lora,
-      settings.policy.device == "cpu" ? at::kCPU : at::kCUDA);
-  if (!settings.checkpoint_in_background) memory.first_copy_bytes = memory.other_copy_bytes = 0;
-  return memory;
 }
 
 }  // namespace bicrl

@@ -10,8 +10,10 @@
 #include "tasks/curriculum.h"
 #include "trainer/experience/experience_collector.h"
 #include "trainer/experience/experience_exchange.h"
+#include "trainer/experience/generated_ahead.h"
 #include "trainer/experience/imitation.h"
 #include "trainer/experience/rollout_store.h"
+#include "trainer/experience/surplus.h"
 #include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/phase.h"
 #include "trainer/run/reports/kept_batch.h"
@@ -29,8 +31,10 @@ class StagePhase : public Phase {
         settings_(context.settings.stages[index]),
         reward_(context.rewards.of_stage(index)),
         replay_(context.settings.replay),
+        refill_(context.settings.curation.refill),
         own_rollouts_(context.settings.directory / "rollouts"),
         other_rollouts_(context.settings.replay.rollouts / "rollouts"),
+        surplus_(own_rollouts_, name, context.control, context.placement),
         texts_(context.settings.directory / "texts", context.tokenizer, context.policy.config().block_size,
                context.control.rank()),
         key_(mix_key({mix_key(context.settings.seed, to_string(settings_.stage)), index})),
@@ -100,6 +104,7 @@ class StagePhase : public Phase {
     for (const std::string& left_out : context_.curation.note(collected.group_outcomes))
       if (context_.control.rank() == 0) log_warning(left_out);
     collected.figures.sums[Sum::kInvalidTasks] = static_cast<double>(context_.curation.invalid_tasks());
+    if (refill_.is_enabled() && replay_.updates()) settle_surplus(step, policy_version, collected);
     PhaseStep taken;
     taken.update = UpdateTotals(settings_.updater.objective->figures());
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
@@ -147,15 +152,20 @@ class StagePhase : public Phase {
   nlohmann::json state() const override {
     nlohmann::json state = {{"curriculum", curriculum_->state()}};
     if (ahead_) state["ahead"] = ahead_->to_json();
+    if (surplus_.groups() > 0) state["surplus"] = surplus_.state();
     return state;
   }
   void restore(const nlohmann::json& state) override {
     curriculum_->restore(state.at("curriculum"));
-    if (const auto ahead = state.find("ahead"); ahead != state.end()) ahead_ = Ahead::from_json(*ahead);
+    if (const auto ahead = state.find("ahead"); ahead != state.end())
+      ahead_ = GeneratedAhead::from_json(*ahead);
     if (ahead_) saved_ahead_.insert(ahead_->step);
+    const auto surplus = state.find("surplus");
+    if (refill_.is_enabled() && surplus != state.end()) surplus_.restore(*surplus);
   }
   // A step that was generated ahead is needed by the checkpoint before it, and where it is still to come.
   void keep_for_checkpoints(const std::set<int64_t>& steps) override {
+    surplus_.keep_for_checkpoints(steps);
     if (context_.settings.save_rollouts) return;
     std::erase_if(saved_ahead_, [&](int64_t step) {
       if (steps.contains(step - 1) || (ahead_ && ahead_->step == step)) return false;
@@ -203,20 +213,34 @@ class StagePhase : public Phase {
     if (!replay_.generates())
       return collector_->collect_saved(saved_rollouts(step), tasks_, step_key(step), place(step));
     context_.bring_weights();
-    CollectedStep collected = share(step, generate(step, prompted_tasks(step), policy_version));
+    SharedStep shared;
+    while (const int64_t count = next_round(refill_, settings_.tasks_per_step, shared.groups(),
+                                            surplus_.groups() + shared.informative_groups())) {
+      const int64_t first = shared.groups();
+      share(step,
+            collector_->generate(prompted_tasks(step, first, count), step_key(step), policy_version,
+                                 place(step), first),
+            shared);
+      if (shared.is_interrupted() || !verdicts_missing(shared.unverified()).empty()) break;
+    }
+    if (context_.updater) context_.engine.release_memory();  // the update has use for it
+    const int64_t rounds = shared.rounds;
+    CollectedStep collected = collector_->finish(std::move(shared));
     require_versions(collected.experiences, policy_version, policy_version);
+    if (refill_.is_enabled()) collected.figures.sums[Sum::kRefillRounds] = static_cast<double>(rounds);
     return collected;
   }
 
-  GeneratedStep generate(int64_t step, const std::vector<PromptedTask>& prompts, int64_t policy_version) {
-    GeneratedStep generated = collector_->generate(prompts, step_key(step), policy_version, place(step));
-    if (context_.updater) context_.engine.release_memory();  // the update has use for it
-    return generated;
+  // Collective. The surplus of the step before is of the version that this one began with.
+  void settle_surplus(int64_t step, int64_t policy_version, CollectedStep& collected) {
+    const int64_t oldest = surplus_.groups() > 0 ? surplus_.policy_version() : policy_version;
+    surplus_.settle(refill_, collected, step, policy_version, step == steps());
+    if (replay_.generates()) require_versions(collected.experiences, oldest, policy_version);
   }
 
-  CollectedStep share(int64_t step, GeneratedStep generated) {
+  void share(int64_t step, GeneratedStep generated, SharedStep& shared) {
     try {
-      return collector_->share(std::move(generated));
+      collector_->share(std::move(generated), shared);
     } catch (const SharedError& error) {
       // Mostly an update that destroyed the policy and did not show it: what it was made of tells more.
       if (latest_step_ == 0) throw;  // not latest_.empty(): a rank without a share keeps that, too
@@ -243,39 +267,11 @@ class StagePhase : public Phase {
                             mix_key(step_key(step), "imitation"));
   }
 
-  // ---- trainer.max_staleness: 1. Which weights generate a step follows from its number alone: the first
-  // step of
-  // ---- a phase is generated with those that it begins with, any other with those that the one before began
-  // with.
-  struct Ahead {
-    int64_t step = 0;
-    int64_t policy_version = 0;  // that generates it
-    double generated_tokens = 0;
-    double forwards = 0;
-    // None if a stop left verdicts missing, or the run goes on from a checkpoint: it is made from the saved
-    // rollouts then.
-    std::optional<CollectedStep> collected;
-
-    nlohmann::json to_json() const {
-      return {{"step", step},
-              {"policy_version", policy_version},
-              {"generated_tokens", generated_tokens},
-              {"forwards", forwards}};
-    }
-    static Ahead from_json(const nlohmann::json& json) {
-      Ahead ahead;
-      ahead.step = json.at("step");
-      ahead.policy_version = json.at("policy_version");
-      ahead.generated_tokens = json.at("generated_tokens");
-      ahead.forwards = json.at("forwards");
-      return ahead;
-    }
-  };
-
+  // ---- trainer.max_staleness: 1 (trainer/experience/generated_ahead.h).
   // Collective, before the update that it is to overlap.
   std::vector<PromptedTask> plan_ahead(int64_t step, int64_t policy_version) {
     context_.bring_weights();
-    std::vector<PromptedTask> prompts = prompted_tasks(step);
+    std::vector<PromptedTask> prompts = prompted_tasks(step, 0, settings_.tasks_per_step);
     ahead_.emplace();
     ahead_->step = step;
     ahead_->policy_version = policy_version;
@@ -284,19 +280,22 @@ class StagePhase : public Phase {
 
   // Collective, beside and after that update: trainers have nothing to generate and come from it.
   void generate_ahead(const std::vector<PromptedTask>& prompts) {
-    GeneratedStep generated = generate(ahead_->step, prompts, ahead_->policy_version);
+    GeneratedStep generated =
+        collector_->generate(prompts, step_key(ahead_->step), ahead_->policy_version, place(ahead_->step));
     // The weights that made them are gone when the run goes on.
     if (generated.error.empty())
       generated.error = error_of([&] { save(ahead_->step, generated.collected.episodes); });
     saved_ahead_.insert(ahead_->step);
-    CollectedStep collected = share(ahead_->step, std::move(generated));
+    SharedStep shared;
+    share(ahead_->step, std::move(generated), shared);
+    CollectedStep collected = collector_->finish(std::move(shared));
     ahead_->generated_tokens = collected.figures.sums[Sum::kGenerated];
     ahead_->forwards = collected.figures.sums[Sum::kForwards];
     if (!collected.interrupted) ahead_->collected = std::move(collected);
   }
 
   CollectedStep take_ahead() {
-    Ahead ahead = std::move(*ahead_);
+    GeneratedAhead ahead = std::move(*ahead_);
     ahead_.reset();
     if (!ahead.collected) {
       ahead.collected = collector_->collect_saved(own_rollouts_.read(name(), ahead.step), tasks_,
@@ -308,9 +307,11 @@ class StagePhase : public Phase {
     return std::move(*ahead.collected);
   }
 
-  std::vector<PromptedTask> prompted_tasks(int64_t step) {
-    const auto repairs = context_.curation.repairs(static_cast<size_t>(settings_.tasks_per_step),
-                                                   settings_.stage, step_key(step));
+  // Of the step's groups [first, first + count).
+  std::vector<PromptedTask> prompted_tasks(int64_t step, int64_t first, int64_t count) {
+    auto repairs =
+        context_.curation.repairs(static_cast<size_t>(first + count), settings_.stage, step_key(step));
+    repairs.erase(repairs.begin(), repairs.begin() + first);
     // The failed attempt makes a prompt longer.
     const auto can_show = [&](const Task& task, const FailedAttempt& attempt) {
       return fits(make_repair_prompt(task, settings_.stage, context_.settings.tasks.prompt_style,
@@ -321,11 +322,15 @@ class StagePhase : public Phase {
     return plan_prompts(repairs, tasks_, can_show, left_out, *curriculum_);
   }
 
+  // Why the run should not go on with these responses, or empty.
+  std::string verdicts_missing(const std::vector<UnverifiedCount>& ranks) const {
+    return unverified_problem(ranks, context_.settings.max_unverified_share);
+  }
   void require_verdicts(int64_t step, const CollectedStep& collected) const {
-    const double limit = context_.settings.max_unverified_share;
-    const std::string problem = unverified_problem(collected.unverified, limit);
+    const std::string problem = verdicts_missing(collected.unverified);
     if (problem.empty()) return;
-    throw StepAborted(concat(name(), " step ", step, ": ", problem, " (run.max_unverified_share is ", limit,
+    throw StepAborted(concat(name(), " step ", step, ": ", problem, " (run.max_unverified_share is ",
+                             context_.settings.max_unverified_share,
                              "): ", collected.figures.infrastructure_reason));
   }
 
@@ -348,8 +353,12 @@ class StagePhase : public Phase {
         if (token < 0 || token >= context_.policy.config().vocab_size)
           throw InputError(concat("saved rollouts: token ", token, " is not in the policy's vocabulary"));
     }
-    if (static_cast<int64_t>(groups.size()) != settings_.tasks_per_step)
-      throw InputError(concat("saved rollouts: ", name(), " step ", step, " has ", groups.size(),
+    const auto number = static_cast<int64_t>(groups.size());
+    if (refill_.is_enabled() && number > refill_.at_most)
+      throw InputError(concat("saved rollouts: ", name(), " step ", step, " has ", number,
+                              " groups, curation.refill.at_most is ", refill_.at_most));
+    if (!refill_.is_enabled() && number != settings_.tasks_per_step)
+      throw InputError(concat("saved rollouts: ", name(), " step ", step, " has ", number,
                               " groups, tasks_per_step is ", settings_.tasks_per_step));
     return episodes;
   }
@@ -362,8 +371,10 @@ class StagePhase : public Phase {
   const StageSettings& settings_;
   const RewardFunction& reward_;
   const ReplaySettings& replay_;
+  const RefillSettings& refill_;
   RolloutStore own_rollouts_;
   RolloutStore other_rollouts_;
+  Surplus surplus_;  // of the step before
   TextArchive texts_;
   uint64_t key_;
   std::vector<Task> tasks_;
@@ -372,7 +383,7 @@ class StagePhase : public Phase {
   std::unique_ptr<EpisodeVerifier> verifier_;
   std::unique_ptr<ResponseCollector> responses_;
   std::unique_ptr<ExperienceCollector> collector_;
-  std::optional<Ahead> ahead_;  // the step to come, if it is generated already
+  std::optional<GeneratedAhead> ahead_;  // the step to come, if it is generated already
   std::set<int64_t> saved_ahead_;
   int64_t latest_step_ = 0;
   std::vector<Episode> latest_;  // of that step, generated by this rank

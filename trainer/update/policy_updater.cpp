@@ -55,15 +55,21 @@ UpdaterSettings UpdaterSettings::reinforced(const ConfigSection& section, double
                                             const SftSettings& sft) {
   const int64_t responses_per_update = section.integer("responses_per_update", 0, 0);
   const int64_t epochs = section.integer("epochs", 1, 1);
-  const int64_t minibatches =
-      responses_per_update == 0 ? 1 : (responses_per_step + responses_per_update - 1) / responses_per_update;
-  UpdaterSettings s = common_settings(section, steps, epochs * minibatches + imitated, seed);
+  UpdaterSettings s = common_settings(section, steps, /*updates_per_step=*/1, seed);
   s.sft = sft;
   s.surrogate = SurrogateSettings::from_config(section, temperature);
   s.objective = make_objective(section);
   s.responses_per_update = responses_per_update;
   s.epochs = epochs;
+  s.expect_responses(responses_per_step, steps, imitated);
   return s;
+}
+
+void UpdaterSettings::expect_responses(int64_t responses_per_step, int64_t steps, int64_t imitated) {
+  const int64_t minibatches =
+      responses_per_update == 0 ? 1 : (responses_per_step + responses_per_update - 1) / responses_per_update;
+  updates_per_step = epochs * minibatches + imitated;
+  learning_rate.total_updates = steps * updates_per_step;
 }
 
 PolicyUpdater::PolicyUpdater(Transformer& policy, at::Tensor allowed, UpdaterSettings settings,

@@ -65,6 +65,8 @@ struct UpdaterSettings {
   static UpdaterSettings reinforced(const ConfigSection& section, double temperature, int64_t steps,
                                     int64_t responses_per_step, uint64_t seed, int64_t imitated = 0,
                                     const SftSettings& sft = {});
+  // Of a phase of `steps` steps whose updates take so many responses: the schedule follows.
+  void expect_responses(int64_t responses_per_step, int64_t steps, int64_t imitated);
 };
 
 class PolicyUpdater {

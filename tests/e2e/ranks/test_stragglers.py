@@ -2,17 +2,13 @@
 line and the update) and goes on with a quick verifier ends with the weights of the run that nothing happened to."""
 import hashlib
 import json
-import os
 import shutil
-import signal
-import subprocess
 import threading
 import time
-from concurrent import futures
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, IMPATIENT, MPIRUN, SOURCE, bicrl, descendants, expect, folder, read_lines, reproducible
-from verifier_client import grpc, messages, services
+from grading_server import GradingServer
+from support import bicrl, expect, folder, killed, read_lines, reproducible
 
 RANKS = 2
 EVERYTHING = type("Everything", (), {"__contains__": lambda *_: True})()
@@ -24,25 +20,18 @@ SMALL = [*TASKS, "warm_up.steps=0", "stages.0.steps=2", "stages.0.tasks_per_step
 REWARD = "rule: binary\ncorrect: 1\nwrong: 0\ntruncated: score\n"  # a fresh policy's responses do not end
 
 
-class Grader(services.VerifierServicer):
-    """Right or wrong by the program's text; while it holds, chosen programs get no answer the first time."""
+class Grader(GradingServer):
+    """While it holds, chosen programs get no answer the first time."""
 
     def __init__(self):
         self.lock = threading.Lock()
         self.begin()
-        self.server = grpc.server(futures.ThreadPoolExecutor(32))
-        services.add_VerifierServicer_to_server(self, self.server)
-        self.address = f"127.0.0.1:{self.server.add_insecure_port('127.0.0.1:0')}"
-        self.server.start()
+        super().__init__()
 
     def begin(self, chosen=None, holds=True):
         """Of a run: the programs to hold are `chosen`, or the first that come of as many tasks."""
         with self.lock:
             self.asked, self.chosen, self.held, self.holds = set(), chosen, set(), holds
-
-    def Describe(self, request, context):
-        return messages.DescribeReply(backend="fake", protocol_version="7", workers=1, verified=0,
-                                      protocol=messages.Protocol(trials=1, tolerance="published"))
 
     def is_new(self, task):
         # One of each group: of one group alone all rewards may be alike, and what is masked there shapes nothing.
@@ -58,10 +47,7 @@ class Grader(services.VerifierServicer):
                 self.held.add(content)
         while held and context.is_active():
             time.sleep(0.01)
-        correct = hashlib.sha256(request.program.encode()).digest()[0] % 2 == 0
-        return messages.Verdict(request_id=request.request_id, outcome=messages.OUTCOME_GRADED, reached="compare", compiled=True,
-                                correct=correct, fault_class="" if correct else "wrong_value", trials=1, trials_passed=int(correct),
-                                tolerance="published", legality="native")
+        return super().Verify(request, context)
 
 
 def words(run, *overrides):
@@ -72,27 +58,6 @@ def done(what, run, *overrides):
     code, out, err = bicrl(*words(run, *overrides), ranks=RANKS)
     expect(code == 0, what, out, err)
     return out + err
-
-
-def killed(run, moment, *overrides):
-    """Starts the run and kills every process of it, without a warning, when `moment` has come."""
-    process = subprocess.Popen([*MPIRUN, "-np", str(RANKS), BINARY, *words(run, *overrides)], stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, cwd=SOURCE, env={**ENVIRONMENT, **IMPATIENT})
-    deadline = time.monotonic() + 300
-    while not moment():
-        expect(process.poll() is None and time.monotonic() < deadline, "the run comes so far",
-               process.communicate()[0] if process.poll() is not None else "")
-        time.sleep(0.001)
-    family = [*descendants(process.pid), process.pid]
-    for pid in family:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    process.communicate(timeout=60)
-    while any(Path(f"/proc/{pid}").exists() for pid in family):
-        expect(time.monotonic() < deadline, "all ranks end", family)
-        time.sleep(0.01)
 
 
 def ledgers(run):
@@ -150,10 +115,10 @@ def whole_and_killed(temporary, grader, deadline_s):
     out = done("the run without faults", whole, *common)
     held = set(grader.held)
     grader.begin(held)
-    killed(updated, lambda: steps_done(updated) >= 1, *common)
+    killed(words(updated, *common), RANKS, lambda: steps_done(updated) >= 1)
     grader.begin(held)
     # What only some ranks had written is decided anew by the others: nothing has come of it.
-    killed(written, lambda: masking_ranks(written) == masking_ranks(whole) or steps_done(written) >= 1, *common)
+    killed(words(written, *common), RANKS, lambda: masking_ranks(written) == masking_ranks(whole) or steps_done(written) >= 1)
     if not masked(whole) == masked(updated) == masked(written):
         return None
     return whole, updated, written, common, out

@@ -35,6 +35,10 @@ TEST_CASE("run of idle steps is reported with its commonest outcome, and again w
   taught.sums[Sum::kDropped] = 3;
   CHECK(steps.note(taught).empty());
   CHECK(warnings(4).empty());
+  StepFigures surplus = idle;
+  surplus.sums[Sum::kSurplusTaken] = 1;
+  CHECK(steps.note(surplus).empty());
+  CHECK(warnings(4).empty());
   idle.sums[Sum::kTruncated] = 32;
   idle.fault_classes.clear();
   CHECK_THAT(warnings(1), ContainsSubstring("last 5 steps"));

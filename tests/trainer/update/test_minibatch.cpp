@@ -68,6 +68,37 @@ TEST_CASE("a minibatch holds the same responses on any number of ranks") {
   }
 }
 
+TEST_CASE("groups of two steps with one number are dealt alike on any number of ranks") {
+  // Group g of each step on rank g mod ranks, those of the step before first; told apart by scored tokens.
+  const auto shares_of_steps = [](int ranks) {
+    StepKeys shares(static_cast<size_t>(ranks));
+    for (const int64_t step : {1, 2})
+      for (int64_t g = 0; g < 3 * step; ++g)
+        for (int64_t s = 0; s < 2; ++s)
+          shares[static_cast<size_t>(g % ranks)].push_back({g, s, 100 * step + 10 * g + s});
+    return shares;
+  };
+  const auto dealt = [&](int ranks, int64_t limit) {
+    const StepKeys shares = shares_of_steps(ranks);
+    std::vector<std::multiset<int64_t>> minibatches;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto parts = deal_minibatches(shares, rank, limit, {}, 3);
+      minibatches.resize(parts.size());
+      for (size_t m = 0; m < parts.size(); ++m)
+        for (const size_t i : parts[m].mine)
+          minibatches[m].insert(shares[static_cast<size_t>(rank)].at(i).scored_tokens);
+    }
+    return minibatches;
+  };
+  for (const int64_t limit : {0, 5, 7}) {
+    const auto alone = dealt(1, limit);
+    size_t members = 0;
+    for (const auto& minibatch : alone) members += minibatch.size();
+    CHECK(members == 18);
+    for (const int ranks : {2, 3, 4}) CHECK((dealt(ranks, limit) == alone));
+  }
+}
+
 TEST_CASE("every scored response is dealt once, in parts of nearly equal size") {
   const StepKeys shares = shares_on(2, 9);
   std::multiset<Place> scored;

@@ -28,9 +28,9 @@ struct Minibatch {
 };
 
 // The minibatches of one pass over a step's experiences, the same number on every rank; none if no experience
-// has a scored token. Experiences are ordered by group and sample, shuffled by `key` unless one minibatch
-// takes all of them, and cut into parts of nearly equal size, at most `responses_per_update` (0: no limit)
-// each.
+// has a scored token. Experiences are ordered by group and sample (equal ones, which are of different steps
+// and of one rank, as they come), shuffled by `key` unless one minibatch takes all of them, and cut into
+// parts of nearly equal size, at most `responses_per_update` (0: no limit) each.
 std::vector<Minibatch> deal_minibatches(const StepKeys& shares, int rank, int64_t responses_per_update,
                                         const SurrogateSettings& surrogate, uint64_t key);
 

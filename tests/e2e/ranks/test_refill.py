@@ -1,0 +1,175 @@
+"""Dynamic sampling: steps ask further rounds until enough groups are informative, what is left over serves the next step, and a run
+ends with the same bits on a trainer and a generator as alone, killed between and within steps, and replayed."""
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from grading_server import GradingServer
+from support import bicrl, expect, folder, killed, read_json, read_lines, reproducible
+
+WANTED, AT_MOST, ROUND, SAMPLES, STEPS = 3, 9, 4, 4, 6
+SMALL = ["tasks.synthetic.train_compositions=16", "tasks.synthetic.development_compositions=4", "tasks.synthetic.max_length=2",
+         "warm_up.steps=0", f"stages.0.steps={STEPS}", f"stages.0.tasks_per_step={ROUND}", f"stages.0.samples_per_task={SAMPLES}",
+         "stages.1.steps=0", "evaluation.tasks=0", "rollout.max_new_tokens=16", "stages.0.update.learning_rate=1e-3",
+         # One response in a forward, as how many share one follows from the number of ranks that generate.
+         "rollout.max_active=1", "stages.0.update.responses_per_update=5", "curation.repair.probability=0.2",
+         # A checkpoint after every step, which is there before the next one begins.
+         "run.checkpoint_every_s=0.000001", "run.checkpoint_in_background=false"]
+REFILL = f"curation.refill={{informative_groups: {WANTED}, at_most: {AT_MOST}}}"
+REWARD = "rule: binary\ncorrect: 1\nwrong: 0\ntruncated: score\n"  # a fresh policy's responses do not end
+
+
+class Grader(GradingServer):
+    """Half of the tasks are never solved. Answers no more of a run once that has done so many steps and asked so often after them."""
+
+    def __init__(self):
+        self.waiting_run = None
+        super().__init__()
+
+    def is_correct(self, task, program):
+        return hashlib.sha256(task.encode()).digest()[0] % 2 == 0 and super().is_correct(task, program)
+
+    def wait_behind(self, run, steps, asked):
+        self.waiting_run, self.steps, self.asked = run, steps, asked
+
+    def Verify(self, request, context):
+        if self.waiting_run and steps_done(self.waiting_run) >= self.steps:
+            self.asked -= 1
+            while self.asked < 0 and self.waiting_run and context.is_active():
+                time.sleep(0.01)
+        return super().Verify(request, context)
+
+
+def words(run, *overrides):
+    return ["train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, *overrides]
+
+
+def done(what, run, *overrides, ranks=2):
+    code, out, err = bicrl(*words(run, *overrides), ranks=ranks)
+    expect(code == 0, what, out, err)
+    return out
+
+
+def steps_done(run):
+    file = Path(run, "metrics.jsonl")
+    return file.read_text().count("\n") if file.exists() else 0
+
+
+def steps(run, *without):
+    return [{k: v for k, v in reproducible(step).items() if k not in without} for step in read_lines(f"{run}/metrics.jsonl")]
+
+
+def weights(run):
+    return [hashlib.sha256(Path(run, "checkpoints/infilling", name).read_bytes()).hexdigest()
+            for name in ("model.safetensors", "trainer/optimizer.safetensors")]
+
+
+def trace(run, *without):
+    return weights(run), steps(run, *without), Path(run, "responses.jsonl").read_text()
+
+
+def groups_of(run):
+    """By step: whether the rewards of each group differ, in the order of groups. A step that asked nothing has no line."""
+    found = {step: [] for step in range(1, STEPS + 1)}
+    for line in read_lines(f"{run}/responses.jsonl"):
+        rewards = {}
+        for response in line["responses"]:
+            if not response["masked"]:
+                rewards.setdefault(response["group"], []).append(response["reward"])
+        found[line["step"]] = [len(set(rewards[group])) > 1 for group in sorted(rewards)]
+    return found
+
+
+def expected_figures(groups):
+    """What the rule makes of these groups."""
+    figures, surplus = [], 0
+    for step in range(1, STEPS + 1):
+        taken = min(surplus, WANTED)
+        asked = rounds = 0
+        while surplus + sum(groups[step][:asked]) < WANTED and asked < AT_MOST:
+            asked = min(asked + ROUND, AT_MOST)
+            rounds += 1
+        informative = sum(groups[step][:asked])
+        left = informative - min(informative, WANTED - taken)
+        is_last = step == STEPS
+        figures.append({"groups": asked, "refill_rounds": rounds, "informative_groups": informative, "surplus_taken": taken,
+                        "surplus_kept": 0 if is_last else left, "surplus_dropped": surplus - taken + (left if is_last else 0)})
+        surplus = 0 if is_last else left
+    return figures
+
+
+with folder() as temporary:
+    Path(temporary, "reward.yaml").write_text(REWARD)
+    grader = Grader()
+    common = [f"reward={temporary}/reward.yaml", f"verifier.addresses=[{grader.address}]", "verifier.attempt_s=600", "verifier.deadline_s=600"]
+
+    # Two ranks: refilled by the rule, as an independent count of the logged rewards has it.
+    whole = f"{temporary}/whole"
+    out = done("two ranks", whole, *common, REFILL, "run.save_rollouts=true")
+    groups = groups_of(whole)
+    figures = expected_figures(groups)
+    keys = list(figures[0])
+    found = [{key: step[key] for key in keys} for step in steps(whole)]
+    expect(found == figures and [len(groups[s]) for s in groups] == [f["groups"] for f in figures], "the rule's figures", found, figures)
+    expect(any(f["refill_rounds"] > 1 for f in figures), "some steps ask again", figures)
+    expect(any(f["surplus_taken"] > 0 for f in figures), "some updates take a surplus", figures)
+    expect(all(step["responses"] == SAMPLES * step["groups"] for step in steps(whole)), "responses are of all rounds", steps(whole))
+    gaps = [(step["surplus_taken"], step["log_prob_gap"]) for step in steps(whole) if step["updates"]]
+    expect(all((gap > 1e-4) == (taken > 0) for taken, gap in gaps), "a surplus alone is of another version of the policy", gaps)
+    expect("in 2 rounds" in out and "surplus taken" in out, "the step line says so", out)
+    expect(max(step["updates"] for step in steps(whole)) <= -(-WANTED * SAMPLES // 5), "updates have no more than the wanted groups", steps(whole))
+
+    # Alone, and as a trainer with a generator: one run. Its first step is that of two ranks.
+    alone, split = f"{temporary}/alone", f"{temporary}/split"
+    done("one rank", alone, *common, REFILL, ranks=None)
+    done("a trainer and a generator", split, *common, REFILL, "trainer.placement=split")
+    loads = ("tokens_per_forward",)
+    for part, name in zip(range(3), ("weights and optimizer", "metrics", "responses")):
+        expect(trace(alone, *loads)[part] == trace(split, *loads)[part], f"the same {name} split", trace(alone)[part], trace(split)[part])
+    expect({k: steps(alone)[0][k] for k in ("reward_mean", "unique_programs", *keys)} ==
+           {k: steps(whole)[0][k] for k in ("reward_mean", "unique_programs", *keys)}, "the first step on one rank", steps(alone)[0], steps(whole)[0])
+    expect(os.listdir(f"{alone}/rollouts") == [], "files of a surplus are gone with the checkpoints that needed them")
+
+    # Killed while a surplus waits, in the first round of the next step or in its second one.
+    kills = [(step, 0) for step in range(1, STEPS) if figures[step - 1]["surplus_kept"] > 0 and figures[step]["refill_rounds"] > 0][:2]
+    kills += [(step, ROUND * SAMPLES) for step in range(1, STEPS) if figures[step]["refill_rounds"] > 1][:1]
+    expect(len(kills) > 1, "there are such steps", figures)
+    run = f"{temporary}/killed"
+    for step, asked in sorted(kills):
+        grader.wait_behind(run, step, asked)
+        killed(words(run, *common, REFILL, "run.save_rollouts=true"), 2, lambda: steps_done(run) >= step and grader.asked < 0)
+        grader.waiting_run = None
+        latest = Path(run, "checkpoints/latest").read_text().strip()
+        state = read_json(f"{run}/checkpoints/{latest}/trainer/state.json")["phase_state"]
+        expect(latest.endswith(str(step)) and ("surplus" in state) == (figures[step - 1]["surplus_kept"] > 0), "the surplus is in the state", latest, state)
+    done("goes on", run, *common, REFILL, "run.save_rollouts=true")
+    for part, name in zip(range(3), ("weights and optimizer", "metrics", "responses")):
+        expect(trace(run)[part] == trace(whole)[part], f"the same {name} after kills", trace(run)[part], trace(whole)[part])
+
+    # A replay of updates takes the same groups from the saved ones.
+    again = f"{temporary}/again"
+    done("updates alone", again, *common[:1], REFILL, "replay.only=updates", f"replay.rollouts={whole}")
+    absent = ("generated_tokens", "tokens_per_forward", "repairs", "refill_rounds")
+    expect(weights(again) == weights(whole), "a replay ends with the same weights")
+    expect(steps(again, *absent) == steps(whole, *absent), "and the same figures", steps(again), steps(whole))
+
+    # Without the key a step is one round. Files of rollouts have no more groups than the replay's limit.
+    plain = f"{temporary}/plain"
+    out = done("without the key", plain, *common)
+    expect(all(s["groups"] == ROUND and s["refill_rounds"] == s["surplus_kept"] == 0 for s in steps(plain)) and "rounds" not in out, "one round", steps(plain))
+
+    for overrides, message in (
+            ([REFILL, "curation.refill.at_most=2"], "curation.refill.informative_groups: is 3, and 'at_most: 2' allows a step fewer groups"),
+            ([REFILL, "curation.refill.informative_groups=5"], "curation.refill.informative_groups: is 5, more than the 4 groups of stages.0.tasks_per_step"),
+            ([REFILL, "curation.refill.at_most=3"], "curation.refill.at_most: is 3, fewer than the 4 groups of a round"),
+            (["curation.refill.informative_groups=3"], "curation.refill.at_most: is missing"),
+            (["curation.refill.at_most=9"], "curation.refill.at_most: has no effect"),
+            ([REFILL, "trainer.placement=split", "trainer.max_staleness=1"], "curation.refill.informative_groups: cannot be used with 'trainer.max_staleness: 1'"),
+            ([REFILL, "stages.0.update.objective=coupled"], "curation.refill.informative_groups: needs stages whose objectives score"),
+            ([REFILL, "replay.only=rollouts"], "curation.refill.informative_groups: cannot be used with 'replay.only: rollouts'")):
+        code, out, err = bicrl(*words(f"{temporary}/refused", *common, *overrides), "--dry-run")
+        expect(code == 2 and message in err, f"refuses {overrides}", code, out, err)
+    code, out, err = bicrl(*words(f"{temporary}/dry", *common, REFILL), "--dry-run")
+    expect(code == 0 and "until 3 groups are informative, at most 9 groups a step" in out, "a dry run prints it", out, err)
+print("steps are refilled, and repeat")

@@ -1,0 +1,196 @@
+// Steps of several rounds, and groups that wait for the next step's update.
+#include "tests/trainer/collecting_rank.h"
+#include "tests/trainer/thread_ranks.h"
+#include "trainer/experience/surplus.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+using namespace bicrl;
+using namespace bicrl::testing;
+
+namespace {
+
+constexpr uint64_t kKey = 7;
+constexpr const char* kPhase = "end_to_end";
+
+std::vector<Placement> placements() {
+  return {Placement::colocated(1), Placement::colocated(2), Placement::colocated(3), Placement::split(2, 1),
+          Placement::split(4, 2)};
+}
+
+// The five groups in rounds of two.
+CollectedStep in_rounds(Rank& rank, const std::vector<Task>& tasks, int64_t step) {
+  const std::vector<PromptedTask> all = prompted(tasks);
+  SharedStep shared;
+  for (size_t first = 0; first < all.size(); first += 2) {
+    const std::vector<PromptedTask> round(
+        all.begin() + static_cast<int64_t>(first),
+        all.begin() + static_cast<int64_t>(std::min(first + 2, all.size())));
+    rank.collector.share(rank.collector.generate(round, kKey, /*policy_version=*/step,
+                                                 {.phase = kPhase, .step = step}, shared.groups()),
+                         shared);
+  }
+  BICRL_CHECK(shared.rounds == 3 && shared.groups() == 5, shared.rounds, " ", shared.groups());
+  return rank.collector.finish(std::move(shared));
+}
+
+bool is_same(const Experience& a, const Experience& b) {
+  return std::tie(a.group, a.sample, a.reward, a.advantage, a.rollout.policy_version, a.rollout.tokens,
+                  a.rollout.prompt_tokens, a.rollout.step_map, a.rollout.log_probs, a.rollout.finish) ==
+         std::tie(b.group, b.sample, b.reward, b.advantage, b.rollout.policy_version, b.rollout.tokens,
+                  b.rollout.prompt_tokens, b.rollout.step_map, b.rollout.log_probs, b.rollout.finish);
+}
+
+bool are_same(const std::vector<Experience>& a, const std::vector<Experience>& b) {
+  return std::ranges::equal(a, b, is_same);
+}
+
+std::set<int64_t> informative(const CollectedStep& step) {
+  std::set<int64_t> groups;
+  for (const auto& rank : step.shares)
+    for (const ExperienceKey& key : rank) groups.insert(key.group);
+  return groups;
+}
+
+using Trained = std::vector<std::tuple<int64_t, int64_t, int64_t>>;  // version, group, sample
+
+// Of a rank's experiences, which the keys that others know of them must match.
+Trained trained(const CollectedStep& step, int rank) {
+  Trained found;
+  const std::vector<ExperienceKey>& keys = step.shares.at(static_cast<size_t>(rank));
+  REQUIRE(keys.size() == step.experiences.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const Experience& e = step.experiences[i];
+    CHECK((keys[i].group == e.group && keys[i].sample == e.sample &&
+           keys[i].scored_tokens == e.rollout.scored_tokens()));
+    found.emplace_back(e.rollout.policy_version, e.group, e.sample);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("rounds of a step come to what one round of all groups comes to") {
+  const std::vector<Task> tasks = five_tasks();
+  const auto known = verdicts_of_step(tasks, kKey);
+  for (const Placement& placement : placements()) {
+    const TemporaryFolder folder, another;
+    const auto count = static_cast<size_t>(placement.ranks());
+    std::vector<CollectedStep> whole(count), rounds(count);
+    const auto collect = [&](const TemporaryFolder& place, auto&& work) {
+      return on_ranks(placement.ranks(), [&](ControlPlane& control) {
+        Rank rank(control, place, known, placement);
+        work(rank, static_cast<size_t>(control.rank()));
+      });
+    };
+    const int64_t once = collect(folder, [&](Rank& rank, size_t i) {
+      whole[i] = rank.collector.collect(prompted(tasks), kKey, 1, {.phase = kPhase, .step = 1});
+      BICRL_CHECK(rank.ledger.round() == 1);
+    });
+    const int64_t thrice = collect(another, [&](Rank& rank, size_t i) {
+      rounds[i] = in_rounds(rank, tasks, 1);
+      BICRL_CHECK(rank.ledger.round() == 3 && rank.ledger.size() == known.size());
+    });
+    CHECK(thrice - once == 2);  // an exchange a round
+    for (size_t i = 0; i < count; ++i) {
+      // Fewer responses share a forward in a round; nothing else follows from it.
+      rounds[i].figures.sums[Sum::kForwards] = whole[i].figures.sums[Sum::kForwards];
+      CHECK(to_json(rounds[i].figures) == to_json(whole[i].figures));
+      CHECK(are_same(rounds[i].experiences, whole[i].experiences));
+      REQUIRE(rounds[i].log.size() == whole[i].log.size());
+      for (size_t e = 0; e < whole[i].log.size(); ++e) CHECK(rounds[i].log[e].key == whole[i].log[e].key);
+      CHECK(rounds[i].unverified.size() == whole[i].unverified.size());
+    }
+  }
+}
+
+TEST_CASE("surplus serves the next step on any ranks, from memory as from a checkpoint") {
+  const std::vector<Task> tasks = five_tasks();
+  const auto known = verdicts_of_step(tasks, kKey);
+  const RefillSettings refill{.informative_groups = 3, .at_most = 5};
+  std::vector<std::map<int64_t, std::set<std::pair<int64_t, int64_t>>>>
+      updates;  // of the second step, by version
+  for (const Placement& placement : placements()) {
+    const TemporaryFolder folder;
+    const RolloutStore store(folder.path() / "rollouts");
+    const auto count = static_cast<size_t>(placement.ranks());
+    std::vector<CollectedStep> first(count), second(count);
+    std::set<int64_t> all;
+    on_ranks(placement.ranks(), [&](ControlPlane& control) {
+      const auto i = static_cast<size_t>(control.rank());
+      Rank rank(control, folder, known, placement);
+      Surplus surplus(store, kPhase, control, placement);
+      first[i] = in_rounds(rank, tasks, 1);
+      if (i == 0) all = informative(first[i]);
+      surplus.settle(refill, first[i], 1, 1, /*is_last=*/false);
+      // As a run that goes on would have it.
+      Surplus restored(store, kPhase, control, placement);
+      restored.restore(nlohmann::json::parse(surplus.state().dump()));
+      BICRL_CHECK(restored.groups() == surplus.groups() && restored.policy_version() == 1);
+      restored.keep_for_checkpoints({});  // what is still to come stays
+      second[i] = in_rounds(rank, tasks, 2);
+      CollectedStep again = second[i];
+      surplus.settle(refill, second[i], 2, 2, /*is_last=*/true);
+      restored.settle(refill, again, 2, 2, /*is_last=*/true);
+      BICRL_CHECK(are_same(second[i].experiences, again.experiences), "restored experiences differ");
+      BICRL_CHECK(to_json(second[i].figures) == to_json(again.figures), "restored figures differ");
+      BICRL_CHECK(restored.groups() == 0 && restored.state().is_null(), "the last step keeps something");
+    });
+    REQUIRE(all.size() >= 4);  // so that there is a surplus
+    const auto informative_groups = static_cast<double>(all.size());
+    auto& update = updates.emplace_back();
+    for (int rank = 0; rank < placement.trainers(); ++rank) {
+      const auto i = static_cast<size_t>(rank);
+      for (const auto& [version, group, sample] : trained(first[i], rank)) {
+        CHECK(version == 1);
+        CHECK(std::distance(all.begin(), all.find(group)) < 3);
+      }
+      for (const auto& [version, group, sample] : trained(second[i], rank)) {
+        CHECK((std::distance(all.begin(), all.find(group)) >= 3) == (version == 1));
+        update[version].emplace(group, sample);
+      }
+      CHECK(first[i].figures.sums[Sum::kSurplusKept] == informative_groups - 3);
+      CHECK(first[i].figures.sums[Sum::kSurplusTaken] == 0);
+      CHECK(second[i].figures.sums[Sum::kSurplusTaken] == informative_groups - 3);
+      CHECK(second[i].figures.sums[Sum::kSurplusKept] == 0);
+      // Three of the second step's update are used, the others of the phase's last step by nobody.
+      CHECK(second[i].figures.sums[Sum::kSurplusDropped] == 2 * informative_groups - 6);
+    }
+    CHECK((update == updates.front()));
+    CHECK_FALSE(update[1].empty());
+    CHECK_FALSE(update[2].empty());
+  }
+}
+
+TEST_CASE("files of a surplus stay while a checkpoint needs them") {
+  const std::vector<Task> tasks = five_tasks();
+  const auto known = verdicts_of_step(tasks, kKey);
+  const TemporaryFolder folder;
+  const RolloutStore store(folder.path() / "rollouts");
+  const std::string name = std::string(kPhase) + "-surplus";
+  SingleProcessControl alone;
+  Rank rank(alone, folder, known);
+  const RefillSettings refill{.informative_groups = 1, .at_most = 5};
+  Surplus surplus(store, kPhase, alone, Placement::colocated(1));
+  CollectedStep collected = in_rounds(rank, tasks, 1);
+  surplus.settle(refill, collected, 1, 1, false);
+  const nlohmann::json state = surplus.state();
+  CHECK(store.has(name, 1));
+  collected = in_rounds(rank, tasks, 2);
+  surplus.settle(refill, collected, 2, 2, false);
+  surplus.keep_for_checkpoints({1});
+  CHECK(store.has(name, 1));
+  surplus.keep_for_checkpoints({});
+  CHECK_FALSE(store.has(name, 1));
+  CHECK(store.has(name, 2));  // the next step's
+  Surplus restored(store, kPhase, alone, Placement::colocated(1));
+  restored.restore(state);
+  collected = in_rounds(rank, tasks, 2);
+  CHECK_THROWS_WITH(restored.settle(refill, collected, 2, 2, false),
+                    Catch::Matchers::ContainsSubstring("end_to_end-surplus-000001"));
+}
