@@ -4,9 +4,9 @@
 
 `bicrl curate configs/curation/quickstart.yaml` asks the quickstart's policy (--policy) for samples to synthesised tasks and keeps the
 verified ones that are fast enough: pairs and an infilling set. The unfiltered set is drawn by seed from the same samples, as many of
-them. From what the quickstart's warm-up left (--start) each seed trains on either set: supervised on the pairs, then the quickstart's
-stages, shortened, on the tasks of the infilling set, whose programs they imitate. Held-out tasks have pairs of operators that neither
-set has. It goes on where it was stopped; `--only report` prints the tables of what is there."""
+them. From what the quickstart's warm-up left (--start) each seed trains on either set: supervised on the pairs, then a few steps of
+the quickstart's first end-to-end stage on the tasks of the infilling set, whose programs it imitates. Held-out tasks have pairs of operators that neither
+set has; each policy gives one greedy response to each. It goes on where it was stopped; `--only report` prints the tables of what is there."""
 import argparse
 import json
 import math
@@ -22,7 +22,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1]
 SETS = ("curated", "unfiltered")
 PHASES = {"warm_up": "supervised", "end_to_end": "and reinforcement"}  # behind which a run is evaluated
-STAGES = {"infilling": 2, "end_to_end": 6}
+STEPS = (0, 3, 0)  # of the quickstart's stages: infilling, end to end, end to end
 RESAMPLES = 2000
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1")
 UNFILTERED = """curation: {{directory: {directory}}}
@@ -92,13 +92,13 @@ class Experiment:
         if state.exists() and '"finished":true' in state.read_text():
             return
         data = self.folder(name, seed)
-        stages = [f"stages.{i}.steps={steps}" for i, steps in enumerate((*STAGES.values(), 0))]
+        stages = [f"stages.{i}.steps={steps}" for i, steps in enumerate(STEPS)]
         taken = call([self.o.program, "train", "configs/quickstart.yaml", f"run.directory={run}", f"run.seed={seed}",
                       f"policy.checkpoint={self.o.start}", "policy.config=", f"verifier.addresses=[{self.address}]",
                       f"tasks={{train: [{data / 'infilling.json'}], held_out: [{self.out / 'held_out.json'}], prompt_style: compact}}",
-                      f"warm_up.pairs={{sources: [{{file: {data / 'pairs.jsonl'}}}]}}", "warm_up.steps=120",
-                      "warm_up.update.learning_rate=2e-4", "warm_up.update.warmup_updates=10", *stages,
-                      f"evaluation.tasks={self.o.tasks}", "evaluation.infilling_tasks=0", "evaluation.best_of={}", *self.o.overrides],
+                      f"warm_up.pairs={{sources: [{{file: {data / 'pairs.jsonl'}}}]}}", "warm_up.steps=80",
+                      "warm_up.update.learning_rate=2e-4", "warm_up.update.warmup_updates=10", *stages, "stages.1.tasks_per_step=8",
+                      f"evaluation.tasks={self.o.tasks}", "evaluation.best_of={}", *self.o.overrides],
                      run.with_suffix(".log"))
         print(f"{run.name}: {taken:.0f} s", flush=True)
 
@@ -241,7 +241,7 @@ def main():
     parser.add_argument("--seeds", type=numbers, default=numbers("1-3"))
     parser.add_argument("--policy", type=resolved, default=SOURCE / "runs/quickstart/checkpoints/end_to_end_2", help="whose samples are curated")
     parser.add_argument("--start", type=resolved, default=SOURCE / "runs/quickstart/checkpoints/warm_up", help="from which training starts")
-    parser.add_argument("--tasks", type=int, default=256, help="held-out tasks")
+    parser.add_argument("--tasks", type=int, default=96, help="held-out tasks")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--at-once", type=int, default=2)
     parser.add_argument("--only", choices=("report",))

@@ -1,6 +1,7 @@
 // What a run was, how it went and what it cost.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "common/clock.h"
@@ -278,10 +279,18 @@ Html other_curves(const std::vector<RunRecord>& runs, const RunAxis& axis, nlohm
                                 element("div", {{"class", "grid"}}, grid));
 }
 
+// Memory as the kernel writes it, "24684096 kB", is shown with a unit of its size.
+std::string fact_text(const std::string& key, const std::string& value) {
+  if (!key.ends_with("memory") || !value.ends_with(" kB")) return value;
+  const double kibibytes = std::strtod(value.c_str(), nullptr);
+  return kibibytes > 0 ? figure_text(1024 * kibibytes, Unit::kBytes) : value;
+}
+
 Html configuration_of(const RunRecord& run) {
   Html facts;
   facts += element("dt", literal("folder")) + element("dd", text(run.folder.string()));
-  for (const auto& [key, value] : run.facts) facts += element("dt", text(key)) + element("dd", text(value));
+  for (const auto& [key, value] : run.facts)
+    facts += element("dt", text(key)) + element("dd", text(fact_text(key, value)));
   for (const auto& [key, value] : run.steps.texts)
     if (key != "phase" && !value.empty()) facts += element("dt", text(key)) + element("dd", text(value));
   Html content = element("dl", {{"class", "facts"}}, facts);

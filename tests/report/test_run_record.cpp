@@ -148,6 +148,14 @@ TEST_CASE("commit of the program that ran is a fact of the run, or said to be un
   CHECK(commit_of() == "not recorded");
 }
 
+TEST_CASE("memory of the machine is shown in a unit of its size") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  write_file_atomically(folder.path() / "run.json",
+                        R"({"format":4,"machine":{"memory":"24684096 kB","processor":"kB"}})");
+  CHECK_THAT(run_page({read_run(folder.path())}), ContainsSubstring(">23.5 GiB<"));
+}
+
 TEST_CASE("empty folder and run without a step say so") {
   const testing::TemporaryFolder folder;
   fs::create_directories(folder.path() / "empty");
