@@ -1,6 +1,6 @@
 """Does curated data teach more than the same samples unfiltered? Supervised training and a short reinforcement on each, seed by seed.
 
-    python3 bench/curated_training.py --program build/cpu/bin/bicrl --out build/curated [--seeds 1-3] [--policy FOLDER] [--start FOLDER]
+    python3 bench/curation/curated_training.py --program build/cpu/bin/bicrl --out build/curated [--seeds 1-3] [--policy FOLDER] [--start FOLDER]
 
 `bicrl curate configs/curation/quickstart.yaml` asks the quickstart's policy (--policy) for samples to synthesised tasks and keeps the
 verified ones that are fast enough: pairs and an infilling set. The unfiltered set is drawn by seed from the same samples, as many of
@@ -19,7 +19,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[1]
+SOURCE = Path(__file__).resolve().parents[2]
 SETS = ("curated", "unfiltered")
 PHASES = {"warm_up": "supervised", "end_to_end": "and reinforcement"}  # behind which a run is evaluated
 STEPS = (0, 3, 0)  # of the quickstart's stages: infilling, end to end, end to end
