@@ -44,13 +44,14 @@ class ProgressRule : public RewardRule {
   };
   static constexpr size_t kFailed = 0, kExtracted = 1, kCompiled = 2, kRecorded = 3, kRan = 4;
 
-  // `reached` names the part in which a program failed, so the step below it is what it has done.
+  // `reached` names the part in which a program failed, so the step below it is what it has done. Python that
+  // fails before it compiles anything has reached "record", too.
   static size_t step_of(const Verdict& verdict) {
     if (std::ranges::find(kNoAttempt, verdict.fault_class) != kNoAttempt.end()) return kFailed;
     if (verdict.outcome == Outcome::kGraded) return kRan;
-    if (verdict.reached == "compile") return kExtracted;
-    if (verdict.reached == "record") return kCompiled;
-    return verdict.reached == "extract" || verdict.reached.empty() ? kFailed : kRecorded;
+    if (verdict.reached == "extract" || verdict.reached.empty()) return kFailed;
+    if (verdict.reached == "compile" || !verdict.compiled) return kExtracted;
+    return verdict.reached == "record" ? kCompiled : kRecorded;
   }
 
   const Step& correct() const { return steps_.back(); }

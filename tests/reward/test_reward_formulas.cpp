@@ -116,6 +116,7 @@ TEST_CASE("progress: the step that a program has come to") {
   const auto failed_in = [&](const std::string& reached, const std::string& fault_class) {
     Verdict v = fault(fault_class);
     v.reached = reached;
+    v.compiled = reached != "extract" && reached != "compile";
     return value(progress, v);
   };
   CHECK(failed_in("extract", "extract") == 0);
@@ -125,6 +126,10 @@ TEST_CASE("progress: the step that a program has come to") {
   CHECK(value(progress, graded(false, 0, 5)) == 0.2);
   CHECK(value(progress, graded(false, 4, 5)) == 0.2);
   CHECK(value(progress, graded(true, 5, 5)) == 1);
+  // Python that raises before it compiles anything has come no further than a program that does not compile.
+  Verdict raised = fault("record");
+  raised.reached = "record";
+  CHECK(value(progress, raised) == 0.05);
   // What only seems to answer comes to no step.
   for (const char* fault_class :
        {"framework_fallback", "dead_kernel", "protocol", "library_call", "host_read"})
