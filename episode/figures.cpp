@@ -134,6 +134,8 @@ double StepFigures::operator[](Figure figure) const {
 }
 
 std::string figures_text(const StepSums& sums, bool verified, bool modelled) {
+  // A step whose update is of surplus alone has asked nothing.
+  if (sums[Sum::kGroups] == 0) verified = false;
   std::string line;
   for (const Row& row : kRows)
     if (is_shown(sums, row, verified)) line += filled_in(sums, row, modelled);
@@ -145,7 +147,7 @@ nlohmann::json to_json(const StepFigures& figures) {
   for (const Row& row : kRows)
     if (row.kind == FigureKind::kCount)
       json[row.key] = std::llround(figures.sums[row.sum]);
-    else
+    else if (figures.sums[Sum::kGroups] > 0)  // else there is nothing to take a mean of
       json[row.key] = value_of(figures.sums, row);
   return json;
 }

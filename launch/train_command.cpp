@@ -38,16 +38,11 @@ bool has_reward(const RunSettings& settings) {
   return !settings.reward_file.empty() || !settings.stages.empty();
 }
 
-std::string files_of(const RunSettings& settings) {
-  if (!settings.reward_file.empty()) return settings.reward_file.string();
-  return settings.stages.front().reward_file.string();
-}
-
 // An embedded verifier is known before it starts; others are asked (trainer/experience/grading_basis.h).
 void check_times(const RunSettings& settings, const StageRewards& rewards, const std::string& clock) {
   if (!settings.verifier.protocol.measure_time || clock == rewards.clock()) return;
   throw InputError(
-      concat("reward: ", files_of(settings), " wants times by the clock '", rewards.clock(),
+      concat("reward: ", rewards.timed_file().string(), " wants times by the clock '", rewards.clock(),
              "', and the verifier of this machine has the clock '", clock,
              "': name that in the reward file (clock: ", clock,
              "), choose a reward without times (configs/rewards/binary.yaml, pass_rate.yaml), or name "

@@ -48,7 +48,8 @@ class ProgressRule : public RewardRule {
   // fails before it compiles anything has reached "record", too.
   static size_t step_of(const Verdict& verdict) {
     if (std::ranges::find(kNoAttempt, verdict.fault_class) != kNoAttempt.end()) return kFailed;
-    if (verdict.outcome == Outcome::kGraded) return kRan;
+    if (verdict.outcome == Outcome::kGraded || verdict.trials_passed > 0 || verdict.reached == "time")
+      return kRan;
     if (verdict.reached == "extract" || verdict.reached.empty()) return kFailed;
     if (verdict.reached == "compile" || !verdict.compiled) return kExtracted;
     return verdict.reached == "record" ? kCompiled : kRecorded;

@@ -8,15 +8,14 @@ namespace bicrl {
 namespace fs = std::filesystem;
 
 StageRewards::StageRewards(const fs::path& common, const std::vector<fs::path>& of_stages) {
-  fs::path first_timed;
   const auto add = [&](const fs::path& path) {
     functions_.push_back(RewardFunction::from_file(path));
     if (!functions_.back().uses_times()) return;
     if (const std::string before = clock(); before != functions_.back().clock())
       throw InputError(concat(path.string(), ": counts times by the clock '", functions_.back().clock(),
-                              "', and ", first_timed.string(), " by '", before,
+                              "', and ", timed_file_.string(), " by '", before,
                               "': a run's verifiers have one clock"));
-    if (first_timed.empty()) first_timed = path;
+    if (timed_file_.empty()) timed_file_ = path;
   };
   for (const fs::path& own : of_stages) add(own.empty() ? common : own);
   if (!functions_.empty()) return;

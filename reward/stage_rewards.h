@@ -20,6 +20,7 @@ class StageRewards {
   const RewardFunction& first() const { return functions_.front(); }
   bool uses_times() const;
   std::string clock() const;  // whose times count; empty if none do
+  const std::filesystem::path& timed_file() const { return timed_file_; }  // the first of those; else empty
   // Equal for equal rewards: rewards of another basis compare with nothing.
   static std::string basis(const RewardFunction& reward);
 
@@ -30,6 +31,7 @@ class StageRewards {
 
  private:
   bool differ() const;
+  std::filesystem::path timed_file_;
   std::vector<RewardFunction> functions_;  // one a stage, at least one
 };
 

@@ -108,13 +108,22 @@ TEST_CASE("figures follow from what was counted") {
   CHECK(f[Figure::kTokensPerForward] == 2.25);
 }
 
-TEST_CASE("a figure over nothing is zero") {
-  const nlohmann::json json = to_json(StepFigures{});
+TEST_CASE("a figure over nothing is zero, and there is no mean of a step that asked nothing") {
+  StepFigures asked;
+  asked.sums[Sum::kGroups] = 1;
+  nlohmann::json json = to_json(asked);
   REQUIRE(json.size() > 20);
+  CHECK(json.contains("reward_mean"));
+  json.erase("groups");
   for (const auto& [key, value] : json.items()) {
     INFO(key);
     CHECK((value.is_number() ? value == 0 : value.empty()));
   }
+  const nlohmann::json none = to_json(StepFigures{});
+  CHECK(none.at("groups") == 0);
+  for (const char* key : {"reward_mean", "correct_rate", "geomean_speedup", "reward_spread"})
+    CHECK_FALSE(none.contains(key));
+  CHECK(figures_text(StepSums{}, /*verified=*/true, false).find("reward") == std::string::npos);
 }
 
 TEST_CASE("sums of two ranks add up row by row") {

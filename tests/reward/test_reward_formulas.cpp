@@ -126,6 +126,13 @@ TEST_CASE("progress: the step that a program has come to") {
   CHECK(value(progress, graded(false, 0, 5)) == 0.2);
   CHECK(value(progress, graded(false, 4, 5)) == 0.2);
   CHECK(value(progress, graded(true, 5, 5)) == 1);
+  // A fault behind the comparison takes no step back.
+  CHECK(failed_in("time", "illegal_access") == 0.2);
+  Verdict without_registers = fault("launch");
+  without_registers.reached = "run";
+  without_registers.compiled = true;
+  without_registers.trials_passed = without_registers.trials = 5;
+  CHECK(value(progress, without_registers) == 0.2);
   // Python that raises before it compiles anything has come no further than a program that does not compile.
   Verdict raised = fault("record");
   raised.reached = "record";

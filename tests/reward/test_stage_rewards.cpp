@@ -35,6 +35,7 @@ TEST_CASE("a stage is rewarded by its own file or by the run's") {
   CHECK(rewards.rule_names() == "binary, profile");
   CHECK(rewards.uses_times());
   CHECK(rewards.clock() == "model");
+  CHECK(rewards.timed_file() == profile);
   CHECK(StageRewards::basis(rewards.of_stage(0)) == StageRewards::basis(rewards.of_stage(2)));
   CHECK(StageRewards::basis(rewards.of_stage(0)) != StageRewards::basis(rewards.of_stage(1)));
   CHECK_THAT(rewards.resolved_yaml(), ContainsSubstring("---\n# stages.1\nrule: profile"));

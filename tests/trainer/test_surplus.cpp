@@ -193,4 +193,11 @@ TEST_CASE("files of a surplus stay while a checkpoint needs them") {
   collected = in_rounds(rank, tasks, 2);
   CHECK_THROWS_WITH(restored.settle(refill, collected, 2, 2, false),
                     Catch::Matchers::ContainsSubstring("end_to_end-surplus-000001"));
+  // Of a bad update everything stays that it was made of.
+  CHECK(surplus.keep_taken() == 1);
+  collected = in_rounds(rank, tasks, 3);
+  surplus.settle(refill, collected, 3, 3, false);
+  CHECK(surplus.keep_taken() == 2);
+  surplus.keep_for_checkpoints({});
+  CHECK(store.has(name, 2));
 }

@@ -41,6 +41,7 @@ void Surplus::settle(const RefillSettings& settings, CollectedStep& collected, i
     next = {};
   }
   waiting_ = std::move(next);
+  taken_from_ = choice.taken > 0 ? step_ : 0;
   step_ = step;
   policy_version_ = policy_version;
   StepSums& sums = collected.figures.sums;
@@ -139,9 +140,15 @@ void Surplus::restore(const nlohmann::json& state) {
   waiting_.experiences.reset();
 }
 
+int64_t Surplus::keep_taken() {
+  if (taken_from_ > 0) kept_.insert(taken_from_);
+  return taken_from_;
+}
+
 void Surplus::keep_for_checkpoints(const std::set<int64_t>& steps) const {
   for (const int64_t step : store_.steps(name_))
-    if (!steps.contains(step) && (step != step_ || waiting_.members.empty())) store_.remove(name_, step);
+    if (!steps.contains(step) && !kept_.contains(step) && (step != step_ || waiting_.members.empty()))
+      store_.remove(name_, step);
 }
 
 }  // namespace bicrl

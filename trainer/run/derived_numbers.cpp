@@ -62,22 +62,25 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
   if (settings.warm_up.steps > 0)
     text += concat("warm-up samples           ", settings.warm_up.steps * settings.warm_up.samples_per_step,
                    "\n");
+  const RefillSettings& refill = settings.curation.refill;
   int64_t responses = 0;
   for (const StageSettings& stage : settings.stages) {
-    responses += stage.steps * stage.responses_per_step();
-    text += concat(to_string(stage.stage), ": ", stage.steps, " steps x ", stage.tasks_per_step, " tasks x ",
-                   stage.samples_per_task, " samples = ", stage.responses_per_step(),
-                   " responses a step, at most ", stage.responses_per_step() * stage.decoding.max_new_tokens,
-                   " new tokens a step");
+    const int64_t tasks = refill.is_enabled() ? refill.at_most : stage.tasks_per_step;
+    const int64_t each = tasks * stage.samples_per_task;  // of a step
+    responses += stage.steps * each;
+    text +=
+        concat(to_string(stage.stage), ": ", stage.steps, " steps x ", refill.is_enabled() ? "at most " : "",
+               tasks, " tasks x ", stage.samples_per_task, " samples = ", each, " responses a step, at most ",
+               each * stage.decoding.max_new_tokens, " new tokens a step");
     if (stage.imitation.updates > 0)
       text += concat(", then ", stage.imitation.updates, " updates from ", stage.imitation.samples,
                      " imitated samples each");
     text += "\n";
   }
-  if (const RefillSettings& refill = settings.curation.refill; refill.is_enabled())
+  if (refill.is_enabled())
     text += concat("refill                    until ", refill.informative_groups,
                    " groups are informative, at most ", refill.at_most, " groups a step\n");
-  text += concat("responses in all          ", responses, "\n");
+  text += concat("responses in all          ", refill.is_enabled() ? "at most " : "", responses, "\n");
   text += concat("evaluation                ", settings.evaluation.tasks, " held-out tasks after ",
                  settings.evaluation.last_phase_alone ? "the last phase" : "each phase",
                  settings.evaluation.every_steps > 0

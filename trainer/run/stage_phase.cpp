@@ -60,12 +60,12 @@ class StagePhase : public Phase {
 
   void begin() override {
     BICRL_CHECK(context_.verifier || !replay_.verifies(), "stage ", name(), " needs a verifier");
-    const KlReference reference = settings_.updater.surrogate.kl_reference;
-    const bool needs_reference = replay_.updates() && is_frozen_copy(reference);
-    if (context_.updater)
-      context_.updater->begin_phase(settings_.updater,
-                                    needs_reference ? &context_.reference(reference) : nullptr);
-    if (context_.updater) take_known();
+    const KlReference near = settings_.updater.surrogate.kl_reference;
+    const bool has_copy = replay_.updates() && is_frozen_copy(near);
+    if (context_.updater) {
+      context_.updater->begin_phase(settings_.updater, has_copy ? &context_.reference(near) : nullptr);
+      take_known();
+    }
     curriculum_ = make_curriculum(settings_.curriculum, tasks_, mix_key(key_, "curriculum"), asked_before());
     verifier_ = std::make_unique<EpisodeVerifier>(
         context_.verifier, context_.ledger,
@@ -136,8 +136,10 @@ class StagePhase : public Phase {
 
   std::string keep_batch() override try {
     save(latest_step_, latest_);
-    const std::string kept =
+    std::string kept =
         concat("The rollouts of step ", latest_step_, " are kept in ", own_rollouts_.folder().string());
+    if (const int64_t before = surplus_.keep_taken(); before > 0)
+      kept += concat(", with the surplus of step ", before, " that its update took");
     if (!context_.updater || settings_.imitation.updates == 0) return kept + ".";
     std::vector<SftSample> samples;
     for (const SupervisedBatch& batch : imitated(latest_step_))
