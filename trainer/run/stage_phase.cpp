@@ -250,8 +250,7 @@ class StagePhase : public Phase {
     }
   }
 
-  // Of trainers.
-  void take_known() {
+  void take_known() {  // of trainers
     if (settings_.imitation.known_share == 0) return;
     known_ = KnownSamples(context_.tasks.train, settings_.imitation.known, settings_.stage,
                           context_.settings.tasks.prompt_style, settings_.decoding.scaffold,
