@@ -5,8 +5,9 @@
 `bicrl curate configs/curation/quickstart.yaml` asks the quickstart's policy (--policy) for samples to synthesised tasks and keeps the
 verified ones that are fast enough: pairs and an infilling set. The unfiltered set is drawn by seed from the same samples, as many of
 them. From what the quickstart's warm-up left (--start) each seed trains on either set: supervised on the pairs, then a few steps of
-the quickstart's first end-to-end stage on the tasks of the infilling set, whose programs it imitates. Held-out tasks have pairs of operators that neither
-set has; each policy gives one greedy response to each. It goes on where it was stopped; `--only report` prints the tables of what is there."""
+the quickstart's first end-to-end stage on the tasks of the infilling set, whose programs it imitates. Held-out tasks have pairs of operators that
+neither set has; each policy gives one greedy response to each. It goes on where it was stopped; `--only report` prints the tables
+of the runs that are finished."""
 import argparse
 import json
 import math
