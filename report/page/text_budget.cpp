@@ -11,8 +11,6 @@ namespace {
 
 size_t markup_bytes(const std::string& untrusted) { return text(untrusted).markup().size(); }
 
-bool is_within_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
 }  // namespace
 
 size_t common_limit(std::vector<size_t> sizes, size_t budget) {
@@ -35,8 +33,8 @@ std::string cut_text(const std::string& untrusted, size_t most_bytes) {
     const size_t middle = fits + (too_many - fits) / 2;
     (markup_bytes(whole.substr(0, middle)) <= most_bytes ? fits : too_many) = middle;
   }
-  while (fits > 0 && fits < whole.size() && is_within_character(whole[fits])) --fits;
-  return concat(whole.substr(0, fits), "\n… ", whole.size() - fits, " more bytes");
+  const std::string_view head = utf8_head(whole, fits);
+  return concat(head, "\n… ", whole.size() - head.size(), " more bytes");
 }
 
 }  // namespace bicrl::report

@@ -23,10 +23,12 @@ std::set<int64_t> groups_of(const StepKeys& shares) {
 
 }  // namespace
 
-int64_t Surplus::groups() const {
-  std::set<int64_t> groups;
-  for (const Member& member : waiting_.members) groups.insert(member.key.group);
-  return static_cast<int64_t>(groups.size());
+int64_t Surplus::groups() const { return static_cast<int64_t>(numbers().size()); }
+
+std::set<int64_t> Surplus::numbers() const {
+  std::set<int64_t> numbers;
+  for (const Member& member : waiting_.members) numbers.insert(member.key.group);
+  return numbers;
 }
 
 void Surplus::settle(const RefillSettings& settings, CollectedStep& collected, int64_t step,
@@ -73,9 +75,7 @@ Surplus::Waiting Surplus::left_over(int64_t groups, CollectedStep& collected) {
 }
 
 void Surplus::take(int64_t groups, CollectedStep& collected) const {
-  std::set<int64_t> numbers;
-  for (const Member& member : waiting_.members) numbers.insert(member.key.group);
-  const std::set<int64_t> taken = first_groups(numbers, groups);
+  const std::set<int64_t> taken = first_groups(numbers(), groups);
   StepKeys shares(collected.shares.size());
   for (const Member& member : waiting_.members) {
     const int64_t group = member.key.group;

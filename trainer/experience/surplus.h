@@ -59,6 +59,7 @@ class Surplus {
     std::optional<std::vector<Experience>> experiences = std::vector<Experience>();
   };
 
+  std::set<int64_t> numbers() const;  // of the groups that wait
   void load();
   // Moves everything behind the first `groups` groups out of `collected`.
   static Waiting left_over(int64_t groups, CollectedStep& collected);

@@ -63,15 +63,15 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
     text += concat("warm-up samples           ", settings.warm_up.steps * settings.warm_up.samples_per_step,
                    "\n");
   const RefillSettings& refill = settings.curation.refill;
+  const char* const bound = refill.is_enabled() ? "at most " : "";
   int64_t responses = 0;
   for (const StageSettings& stage : settings.stages) {
     const int64_t tasks = refill.is_enabled() ? refill.at_most : stage.tasks_per_step;
     const int64_t each = tasks * stage.samples_per_task;  // of a step
     responses += stage.steps * each;
-    text +=
-        concat(to_string(stage.stage), ": ", stage.steps, " steps x ", refill.is_enabled() ? "at most " : "",
-               tasks, " tasks x ", stage.samples_per_task, " samples = ", each, " responses a step, at most ",
-               each * stage.decoding.max_new_tokens, " new tokens a step");
+    text += concat(to_string(stage.stage), ": ", stage.steps, " steps x ", bound, tasks, " tasks x ",
+                   stage.samples_per_task, " samples = ", each, " responses a step, at most ",
+                   each * stage.decoding.max_new_tokens, " new tokens a step");
     if (stage.imitation.updates > 0)
       text += concat(", then ", stage.imitation.updates, " updates from ", stage.imitation.samples,
                      " imitated samples each");
@@ -80,7 +80,7 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
   if (refill.is_enabled())
     text += concat("refill                    until ", refill.informative_groups,
                    " groups are informative, at most ", refill.at_most, " groups a step\n");
-  text += concat("responses in all          ", refill.is_enabled() ? "at most " : "", responses, "\n");
+  text += concat("responses in all          ", bound, responses, "\n");
   text += concat("evaluation                ", settings.evaluation.tasks, " held-out tasks after ",
                  settings.evaluation.last_phase_alone ? "the last phase" : "each phase",
                  settings.evaluation.every_steps > 0

@@ -249,13 +249,17 @@ Transformer TrainingRun::policy_at_start(int64_t phase, const std::string& befor
   return policy;
 }
 
+void TrainingRun::reward_as(const Phase& phase) {
+  if (phase.reward()) curation_.reward_by(StageRewards::basis(*phase.reward()));
+}
+
 void TrainingRun::resume(const fs::path& checkpoint) {
   RunState& state = progress_.state;
   state = read_run_state(checkpoint);
   if (state.phase < 0 || progress_.has_ended())
     throw InputError(concat(checkpoint.string(), ": the run has no phase number ", state.phase));
   Phase& phase = progress_.phase();
-  if (phase.reward()) curation_.reward_by(StageRewards::basis(*phase.reward()));
+  reward_as(phase);
   // After a phase's last step only its evaluation is left, which asks for no state.
   if (state.step < phase.steps()) {
     phase.begin();
@@ -301,7 +305,7 @@ RunEnd TrainingRun::run_phases() {
     if (!begun) {
       progress_.seconds_before = 0;
       if (stopping()) return RunEnd::kStopped;
-      if (phase.reward()) curation_.reward_by(StageRewards::basis(*phase.reward()));
+      reward_as(phase);
       phase.begin();
       state.phase_state = phase.state();
     }

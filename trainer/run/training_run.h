@@ -66,7 +66,8 @@ class TrainingRun {
   PhaseContext context();
   std::vector<std::unique_ptr<Phase>> make_phases();
   void resume(const std::filesystem::path& checkpoint);
-  void make_parts(bool is_resumed);  // that step, evaluate and save
+  void reward_as(const Phase& phase);  // what curation keeps is by its reward from now on
+  void make_parts(bool is_resumed);    // that step, evaluate and save
   void print_start() const;
   std::map<std::string, std::string> hashes_of_inputs() const;  // of what is read besides the configuration
   const Transformer& reference(KlReference kind);               // see PhaseContext
