@@ -15,7 +15,7 @@
 
 #include "bench/attention_peer.h"
 #include "common/error.h"
-#include "policy/attention_plan.h"
+#include "policy/attention/attention_plan.h"
 #include "policy/gpu/gpu_kernels.h"
 
 namespace bicrl::bench {

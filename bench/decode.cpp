@@ -21,12 +21,12 @@
 #include "bench/random_weights.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/rng.h"
-#include "policy/checkpoint_io.h"
+#include "policy/files/checkpoint_io.h"
 #include "policy/gpu/gpu_kernels.h"
-#include "policy/gpu/paged_forward.h"
-#include "rollout/decode_engine.h"
+#include "policy/gpu/paged_attention/paged_forward.h"
+#include "rollout/decoding/decode_engine.h"
 #include "rollout/gpu/graph_step.h"
 
 namespace bicrl {

@@ -7,7 +7,7 @@
 
 `report`: rates, speed-ups, and the reference against every other arm, paired by seed and task, with 95 % intervals of a bootstrap that
 draws seeds and, within them, tasks. *Unknown* tasks are of the kind that training tasks without a known program are of.
-`discovery`: of the tasks with a right answer that computes in a way that was held back (its signature: tasks/technique.h), all programs
+`discovery`: of the tasks with a right answer that computes in a way that was held back (its signature: tasks/synthetic/technique.h), all programs
 shown for such operators are verified on the same task; a discovery is an answer whose modelled time is less than that of each of them.
 `families`: correct rates by what a task has beside elementwise operators, and where.
 `fastest`: the answers with the largest speed-up, to be read."""
@@ -44,8 +44,8 @@ def compositions(tasks):
 
 def unknown_ids(tasks):
     """Held-out tasks of the kind of which nobody knows programs in training: with such an operator between two others."""
-    middles = {t["composition"][1] for t in json.loads((tasks / "train.json").read_text()) if len(t["composition"]) == 3 and not t.get("cuda_code")}
-    return {t["id"] for t in json.loads((tasks / "held_out.json").read_text()) if middles.intersection(t["composition"][1:-1])}
+    interior_operators = {t["composition"][1] for t in json.loads((tasks / "train.json").read_text()) if len(t["composition"]) == 3 and not t.get("cuda_code")}
+    return {t["id"] for t in json.loads((tasks / "held_out.json").read_text()) if interior_operators.intersection(t["composition"][1:-1])}
 
 
 def folders(out, arms):

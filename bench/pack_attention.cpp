@@ -16,7 +16,7 @@
 
 #include "bench/pack_attention_operators.h"
 #include "common/error.h"
-#include "policy/gpu/pack_tables.h"
+#include "policy/gpu/pack_attention/pack_tables.h"
 
 namespace bicrl {
 namespace {

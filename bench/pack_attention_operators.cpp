@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "policy/training_attention.h"
+#include "policy/attention/training_attention.h"
 
 namespace bicrl {
 

@@ -1,11 +1,11 @@
-// The same packs by torch's operators (policy/packed_attention.h), for bench/pack_attention.cpp.
+// The same packs by torch's operators (policy/attention/packed_attention.h), for bench/pack_attention.cpp.
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "policy/packed_segment.h"
+#include "policy/attention/packed_segment.h"
 
 namespace bicrl {
 

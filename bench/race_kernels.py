@@ -77,7 +77,7 @@ def watch(kernel, tool, out, timeout_s):
         return "no end"
     (out / f"{kernel.name}.{tool}").write_text(done.stdout + done.stderr)
     errors = ERRORS.search(done.stdout)
-    if errors and int(told[1] or told[2]):
+    if errors and int(errors[1] or errors[2]):
         return "yes"
     return "no" if "RAN" in done.stdout and errors else "failed"
 

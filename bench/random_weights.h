@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/parameter_layout.h"
-#include "policy/tensor_source.h"
+#include "policy/files/tensor_source.h"
+#include "policy/parameters/parameter_layout.h"
 
 namespace bicrl {
 

@@ -37,7 +37,7 @@ if(missing)
 endif()
 
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  # Machine code for A100, for H100 and H200 with what they alone have (policy/gpu/warpgroup_tile.cuh), and text
+  # Machine code for A100, for H100 and H200 with what they alone have (policy/gpu/paged_attention/warpgroup_tile.cuh), and text
   # that later ones compile.
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual)
 endif()

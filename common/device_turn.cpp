@@ -9,7 +9,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/lock_file.h"
+#include "common/files/lock_file.h"
 
 namespace bicrl {
 namespace {

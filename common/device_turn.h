@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <string>
 
-#include "common/unique_fd.h"
+#include "common/files/unique_fd.h"
 
 namespace bicrl {
 

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "common/gzip.h"
+#include "common/files/files.h"
+#include "common/files/gzip.h"
 
 namespace bicrl::curation {
 namespace {

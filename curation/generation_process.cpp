@@ -10,13 +10,13 @@
 #include <fstream>
 #include <thread>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
+#include "common/files/last_lines.h"
+#include "common/files/unique_fd.h"
 #include "common/hash.h"
 #include "common/json.h"
-#include "common/last_lines.h"
-#include "common/unique_fd.h"
 #include "curation/input_path.h"
 #include "curation/record_pipeline.h"
 #include "sandbox/box/process/spawn.h"

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "common/line_log.h"
-#include "common/unique_fd.h"
+#include "common/files/line_log.h"
+#include "common/files/unique_fd.h"
 
 namespace bicrl::curation {
 

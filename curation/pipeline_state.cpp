@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "common/config_diff.h"
+#include "common/config/config_diff.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/json.h"
 
 namespace bicrl::curation {

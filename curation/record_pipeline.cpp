@@ -8,10 +8,10 @@
 #include <unordered_set>
 
 #include "common/clock.h"
+#include "common/config/spelling.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/log.h"
-#include "common/spelling.h"
 #include "curation/data_card.h"
 #include "curation/step_output.h"
 

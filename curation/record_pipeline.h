@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "curation/pipeline_state.h"
 #include "curation/step.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/unique_fd.h"
+#include "common/files/unique_fd.h"
 #include "curation/record.h"
 
 namespace bicrl::curation {

@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "common/atomic_file.h"
+#include "common/files/atomic_file.h"
 
 namespace bicrl::curation {
 

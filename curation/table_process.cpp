@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/json.h"
 #include "sandbox/box/python_install.h"
 

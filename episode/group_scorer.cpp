@@ -5,7 +5,7 @@
 
 #include "common/hash.h"
 #include "common/rng.h"
-#include "tasks/known_programs.h"
+#include "tasks/synthetic/known_programs.h"
 
 namespace bicrl {
 namespace {

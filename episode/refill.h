@@ -5,7 +5,7 @@
 #pragma once
 #include <cstdint>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 namespace bicrl {
 

@@ -12,7 +12,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/log.h"
 
 namespace bicrl {

@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
-#include "trainer/ranks/mpi_session.h"
+#include "trainer/ranks/mpi/mpi_session.h"
 
 namespace bicrl {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "launch/learner.h"
 
 namespace bicrl {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "launch/learner.h"
 #include "sandbox/box/process/command.h"
 #include "sandbox/box/process/descriptors.h"

@@ -10,7 +10,7 @@
 #include "launch/launcher_check.h"
 #include "launch/learner.h"
 #include "launch/learner_commands.h"
-#include "trainer/ranks/mpi_session.h"
+#include "trainer/ranks/mpi/mpi_session.h"
 #include "trainer/ranks/torch_error.h"
 
 namespace bicrl {

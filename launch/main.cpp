@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <iostream>
 
+#include "common/config/spelling.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "common/spelling.h"
 #include "launch/subcommands/subcommand.h"
 
 namespace {

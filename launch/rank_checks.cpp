@@ -10,7 +10,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/hash.h"
 #include "common/host_name.h"
 #include "trainer/run/reports/model_flops.h"

@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "launch/launcher_check.h"
 #include "launch/tensor_plane_choice.h"
-#include "trainer/ranks/mpi_control_plane.h"
+#include "trainer/ranks/mpi/mpi_control_plane.h"
 #include "trainer/ranks/torch_error.h"
 
 namespace bicrl {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "launch/embedded_verifier.h"
 #include "trainer/ranks/control_plane.h"
 #include "trainer/ranks/measured_tensors.h"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "trainer/ranks/control_plane.h"
-#include "trainer/ranks/mpi_session.h"
+#include "trainer/ranks/mpi/mpi_session.h"
 #include "trainer/ranks/tensor_plane.h"
 
 namespace bicrl {

@@ -1,6 +1,6 @@
 #include "common/log.h"
 #include "launch/tensor_plane_choice.h"
-#include "trainer/ranks/mpi_tensor_plane.h"
+#include "trainer/ranks/mpi/mpi_tensor_plane.h"
 
 namespace bicrl {
 

@@ -1,7 +1,7 @@
 #include "common/log.h"
 #include "launch/tensor_plane_choice.h"
-#include "trainer/ranks/mpi_tensor_plane.h"
-#include "trainer/ranks/nccl_tensor_plane.h"
+#include "trainer/ranks/mpi/mpi_tensor_plane.h"
+#include "trainer/ranks/nccl/nccl_tensor_plane.h"
 
 namespace bicrl {
 

@@ -48,7 +48,7 @@ struct NormRotateStore {
 void norm_rotate_store_cpu(const NormRotateStore<float>& work);
 
 // A draw from each row of weights, which need not sum to one: the first id whose cumulative weight (in fp64)
-// exceeds uniform * total (rollout/sampling.h).
+// exceeds uniform * total (rollout/decoding/sampling.h).
 struct DrawRows {
   int64_t rows = 0, vocab = 0;
   const float* weights = nullptr;    // [rows, vocab]
@@ -57,7 +57,7 @@ struct DrawRows {
 };
 void draw_rows_cpu(const DrawRows& work);
 
-// Which of a block's masked positions are accepted: rollout/acceptance.h says by what rule.
+// Which of a block's masked positions are accepted: rollout/decoding/acceptance.h says by what rule.
 struct AcceptByScore {
   int64_t blocks = 0, block_size = 0;
   const float* score = nullptr;     // [blocks, block_size]

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "policy/parameter_layout.h"
+#include "policy/parameters/parameter_layout.h"
 
 namespace bicrl {
 namespace {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "policy/json_reader.h"
+#include "common/files/files.h"
+#include "policy/files/json_reader.h"
 
 namespace bicrl {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "policy/policy_config.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 
 namespace bicrl {
 

@@ -13,14 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "policy/attention.h"
+#include "policy/attention/attention.h"
+#include "policy/files/tensor_source.h"
 #include "policy/lora_config.h"
-#include "policy/parameter_residency.h"
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_residency.h"
+#include "policy/parameters/parameter_store.h"
+#include "policy/pass/recompute.h"
 #include "policy/policy_config.h"
 #include "policy/projection.h"
-#include "policy/recompute.h"
-#include "policy/tensor_source.h"
 
 namespace bicrl {
 

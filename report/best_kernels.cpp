@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tasks/technique.h"
+#include "tasks/synthetic/technique.h"
 
 namespace bicrl::report {
 namespace {

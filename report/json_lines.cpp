@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/json.h"
 
 namespace bicrl::report {

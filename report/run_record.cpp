@@ -7,7 +7,7 @@
 #include <set>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "episode/run_format.h"
 
 namespace bicrl::report {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "common/config/spelling.h"
 #include "common/error.h"
 #include "common/rng.h"
-#include "common/spelling.h"
 #include "reward/max_at_k.h"
 
 namespace bicrl {

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "verdict/verdict.h"
 
 namespace bicrl {

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "tasks/prompt.h"
 #include "verdict/verdict.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "reward/unmeasured.h"
 #include "verdict/verdict.h"
 

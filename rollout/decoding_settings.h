@@ -2,10 +2,10 @@
 #pragma once
 #include <cstdint>
 
-#include "common/config.h"
-#include "rollout/acceptance.h"
+#include "common/config/config.h"
+#include "rollout/decoding/acceptance.h"
+#include "rollout/decoding/sampling.h"
 #include "rollout/record/candidate_record.h"
-#include "rollout/sampling.h"
 #include "tasks/prompt.h"
 
 namespace bicrl {

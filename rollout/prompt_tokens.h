@@ -1,6 +1,6 @@
 // From a task's prompt to a request in tokens.
 #pragma once
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "rollout/generation_request.h"
 #include "tasks/prompt.h"
 

@@ -11,10 +11,10 @@
 #include <map>
 #include <utility>
 
-#include "common/atomic_file.h"
-#include "common/config_diff.h"
+#include "common/config/config_diff.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/atomic_file.h"
+#include "common/files/files.h"
 #include "common/json.h"
 
 namespace bicrl {

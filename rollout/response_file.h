@@ -1,7 +1,7 @@
 // The file that `bicrl generate` writes: a JSON line for each response, in the order in which they end, and
 // in the order in which they were asked for once all are there. Beside it lies FILE.origin.yaml, which says
 // what the responses are made of, so that only the same work goes on with them. Into a pipe or a device
-// (common/named_file.h) the lines go as they end, and nobody goes on with them.
+// (common/files/named_file.h) the lines go as they end, and nobody goes on with them.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "common/line_log.h"
-#include "common/named_file.h"
+#include "common/files/line_log.h"
+#include "common/files/named_file.h"
 
 namespace bicrl {
 
@@ -23,7 +23,7 @@ struct ResponseName {
 
 struct ResponseOrigin {
   std::string yaml;                    // a mapping: what decides which responses come out
-  std::vector<std::string> free_keys;  // which of it may differ; see common/config_diff.h
+  std::vector<std::string> free_keys;  // which of it may differ; see common/config/config_diff.h
 };
 
 // Owns the file while it lives: another process that wants it is refused. A process that is killed leaves

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "tasks/task.h"
 
 namespace bicrl {

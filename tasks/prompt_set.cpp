@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/hash.h"
 #include "common/json_entries.h"
 #include "tasks/chat_template.h"

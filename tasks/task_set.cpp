@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
+#include "common/files/named_file.h"
 #include "common/json_entries.h"
-#include "common/named_file.h"
 #include "tasks/prompt.h"
 #include "tasks/task_entry.h"
 

@@ -26,7 +26,7 @@ verifier = ("ptx/test_alu_integer", "sandbox/test_hack_corpus", "e2e: test_verif
 # A source of the learner; one that both programs hold; a header; what is copied beside a program; data; texts.
 selects(["trainer/run/run_directory.cpp"], learner, verifier)
 selects(["sandbox/verifier/judge.cpp"], verifier[1:] + learner[1:], ("ptx/test_alu_integer", "common/test_config"))
-selects(["common/config.h"], learner + verifier[1:])
+selects(["common/config/config.h"], learner + verifier[1:])
 selects(["sandbox/runtimes/oracle.py"], verifier[1:] + learner[1:], ("policy/test_tokenizer",))
 selects(["tests/hacks/exit_handlers.py"], ("sandbox/test_hack_corpus",), ("trainer/test_run_directory",))
 selects(["tests/e2e/test_resume.py"], ("e2e: test_resume",), ("e2e: test_replay", "trainer/test_run_directory"))

@@ -67,7 +67,7 @@ def main():
     assert {"outcome", "eager_ms", "backend"} <= set(fields), fields
     findings += missing(fields, "docs/file-formats.md", "field")
 
-    # A key that is read in a branch which no example of launch/config_documents.cpp reaches would be missing.
+    # A key that is read in a branch which no example of launch/configuration/config_documents.cpp reaches would be missing.
     shown = in_code("docs/configuration.md")
     parts = {part for name in shown for part in name.split(".")}
     read_keys = [(path, key) for path in configuration_readers() for key in re.findall(ACCESSOR, path.read_text())]
@@ -75,7 +75,7 @@ def main():
     for path, key in read_keys:
         if key not in parts:
             findings.append(f"docs/configuration.md: no key {key}, which {path.relative_to(ROOT)} reads: "
-                            "launch/config_documents.cpp needs an example that reaches it")
+                            "launch/configuration/config_documents.cpp needs an example that reaches it")
 
     for finding in findings:
         print(finding)

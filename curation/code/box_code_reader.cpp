@@ -8,11 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
+#include "common/files/last_lines.h"
 #include "common/hash.h"
-#include "common/last_lines.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/python_install.h"
 #include "sandbox/box/zygote.h"

@@ -1,8 +1,8 @@
 #include "curation/selection/known_values.h"
 
+#include "common/config/spelling.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "common/spelling.h"
 
 namespace bicrl::curation {
 

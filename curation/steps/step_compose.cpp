@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/hash.h"
 #include "common/rng.h"
 #include "curation/code/code_questions.h"

@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "curation/input_path.h"
 #include "curation/step.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 
 namespace bicrl::curation {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/hash.h"
 #include "curation/form.h"
 #include "curation/generation_process.h"

@@ -1,10 +1,10 @@
-// Step `synthesise`: tasks of composed operators with known programs (tasks/synthesiser.h), of the training
-// side alone: what a run holds out for evaluation never becomes data.
+// Step `synthesise`: tasks of composed operators with known programs (tasks/synthetic/synthesiser.h), of the
+// training side alone: what a run holds out for evaluation never becomes data.
 //   source, programs: of a task, at most (0: tasks alone); tasks: the keys of a run's `tasks.synthetic`
 #include <algorithm>
 
 #include "curation/step.h"
-#include "tasks/synthesiser.h"
+#include "tasks/synthetic/synthesiser.h"
 
 namespace bicrl::curation {
 namespace {

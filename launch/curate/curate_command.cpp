@@ -8,8 +8,8 @@
 #include <memory>
 #include <optional>
 
-#include "common/config.h"
-#include "common/files.h"
+#include "common/config/config.h"
+#include "common/files/files.h"
 #include "common/log.h"
 #include "curation/code/box_code_reader.h"
 #include "curation/generation_process.h"

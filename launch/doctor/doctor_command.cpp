@@ -1,7 +1,7 @@
 // `bicrl doctor`: whether training can run on this machine, part by part, and what to do if it cannot.
 #include <iostream>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/usable_machine.h"
 #include "launch/commands.h"
 #include "launch/doctor/doctor_learner.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "common/clock.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "launch/learner.h"
 #include "reward/client/verifier_client.h"
 #include "sandbox/box/process/command.h"

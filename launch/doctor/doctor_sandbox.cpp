@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "launch/doctor/doctor_machine.h"
 #include "sandbox/box/process/command.h"
 #include "sandbox/frontend/host_compiler.h"

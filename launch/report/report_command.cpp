@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "common/named_file.h"
+#include "common/files/files.h"
+#include "common/files/named_file.h"
 #include "launch/subcommands/subcommand.h"
 #include "report/page/page.h"
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "common/error.h"
-#include "common/file_fingerprint.h"
+#include "common/files/file_fingerprint.h"
 #include "common/hash.h"
 #include "launch/report/watch_server.h"
 #include "launch/signals.h"

@@ -11,7 +11,7 @@
 #pragma once
 #include <cstdint>
 
-#include "policy/attention_tiles.h"
+#include "policy/attention/attention_tiles.h"
 #include "policy/kernels.h"
 
 struct CUstream_st;
@@ -67,10 +67,10 @@ struct SwiGlu {
 template <class Element>
 void swiglu(const SwiGlu<Element>& work, Stream stream);
 
-// Attention of rows of queries over pages of keys and values, tile by tile (policy/attention_tiles.h): every
-// tile leaves its share of a row's output with the log of its weight, and a second launch joins the shares of
-// a row. Both are read by many heads at once: keys and values of a key head are loaded once for all rows and
-// query heads of a tile.
+// Attention of rows of queries over pages of keys and values, tile by tile
+// (policy/attention/attention_tiles.h): every tile leaves its share of a row's output with the log of its
+// weight, and a second launch joins the shares of a row. Both are read by many heads at once: keys and values
+// of a key head are loaded once for all rows and query heads of a tile.
 struct PagedAttention {
   int64_t rows = 0, heads = 0, kv_heads = 0;
   int64_t head_dim = 0;            // 64 or 128
@@ -107,9 +107,9 @@ struct Drawn {
 
 enum class Score : int32_t { kConfidence, kMinusEntropy, kLot };
 
-// A draw for each row of logits, by the rules of rollout/sampling.h: the distribution is over allowed ids, at
-// the temperature (0: greedy, at 1), and a token is the first id whose cumulative weight exceeds
-// uniform * total.
+// A draw for each row of logits, by the rules of rollout/decoding/sampling.h: the distribution is over
+// allowed ids, at the temperature (0: greedy, at 1), and a token is the first id whose cumulative weight
+// exceeds uniform * total.
 struct SampleRows {
   int64_t rows = 0, vocab = 0;
   const float* logits = nullptr;     // [rows, vocab]
@@ -127,7 +127,7 @@ struct SampleRows {
 };
 void sample_rows(const SampleRows& work, Stream stream);
 
-// Which of the drawn are accepted, by the rules of rollout/acceptance.h.
+// Which of the drawn are accepted, by the rules of rollout/decoding/acceptance.h.
 enum class Acceptance : int32_t { kBest, kAboveThreshold, kLeftmost, kEntropyBounded };
 struct AcceptDrawn {
   int64_t rows = 0;

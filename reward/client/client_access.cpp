@@ -3,7 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "verdict/verifier_access.h"
 
 namespace bicrl {

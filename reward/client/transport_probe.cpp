@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "common/error.h"
-#include "common/unique_fd.h"
+#include "common/files/unique_fd.h"
 
 namespace bicrl {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "reward/client/client_access.h"
 #include "verdict/verification_request.h"
 

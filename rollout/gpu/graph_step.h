@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "policy/gpu/launch_gate.h"
-#include "policy/gpu/paged_forward.h"
-#include "rollout/denoise_step.h"
+#include "policy/gpu/paged_attention/paged_forward.h"
+#include "rollout/decoding/denoise_step.h"
 #include "rollout/gpu/recorded_launches.h"
 
 namespace bicrl {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "rollout/acceptance.h"
+#include "rollout/decoding/acceptance.h"
 
 namespace bicrl {
 

@@ -14,7 +14,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "sandbox/box/box_report.h"
 #include "sandbox/box/process/bounded_log.h"
 #include "sandbox/box/process/descriptors.h"

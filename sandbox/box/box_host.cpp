@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "sandbox/box/process/command.h"
 
 namespace bicrl {

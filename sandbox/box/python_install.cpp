@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

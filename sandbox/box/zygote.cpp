@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "common/files.h"
-#include "common/last_lines.h"
+#include "common/files/files.h"
+#include "common/files/last_lines.h"
 #include "common/log.h"
 #include "sandbox/box/process/descriptor_passing.h"
 #include "sandbox/box/process/spawn.h"

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <set>
 
-#include "common/one_of.h"
+#include "common/config/one_of.h"
 
 namespace bicrl {
 namespace {

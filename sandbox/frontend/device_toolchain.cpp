@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "common/error.h"
-#include "common/file_fingerprint.h"
-#include "common/files.h"
+#include "common/files/file_fingerprint.h"
+#include "common/files/files.h"
 #include "common/hash.h"
 
 namespace bicrl {

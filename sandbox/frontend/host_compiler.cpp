@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "common/error.h"
-#include "common/file_fingerprint.h"
-#include "common/files.h"
+#include "common/files/file_fingerprint.h"
+#include "common/files/files.h"
 #include "common/hash.h"
 #include "sandbox/box/process/command.h"
 #include "sandbox/frontend/warm_compiler.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/hash.h"
 #include "sandbox/box/process/processor_wait.h"
 #include "sandbox/frontend/compile_failure.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "common/config/one_of.h"
 #include "common/error.h"
-#include "common/files.h"
-#include "common/one_of.h"
+#include "common/files/files.h"
 
 namespace bicrl {
 namespace {

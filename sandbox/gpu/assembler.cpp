@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/hash.h"
 #include "sandbox/box/process/processor_wait.h"
 

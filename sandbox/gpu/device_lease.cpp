@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "common/error.h"
-#include "common/lock_file.h"
+#include "common/files/lock_file.h"
 
 namespace bicrl {
 namespace {

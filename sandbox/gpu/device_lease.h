@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <string>
 
-#include "common/unique_fd.h"
+#include "common/files/unique_fd.h"
 
 namespace bicrl {
 

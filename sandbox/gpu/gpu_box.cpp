@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "common/clock.h"
-#include "common/files.h"
-#include "common/last_lines.h"
+#include "common/files/files.h"
+#include "common/files/last_lines.h"
 #include "sandbox/box/process/descriptor_passing.h"
 #include "sandbox/gpu/gpu_box.h"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <mutex>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "sandbox/gpu/gpu_backend.h"
 #include "sandbox/gpu/process_lease.h"
 #include "sandbox/verifier/run_report.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "common/error.h"
-#include "common/last_lines.h"
+#include "common/files/last_lines.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/frontend/device/entry_names.h"
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "common/config/one_of.h"
 #include "common/error.h"
-#include "common/one_of.h"
 
 namespace bicrl {
 namespace {

@@ -1,7 +1,7 @@
 #include "sandbox/oracle/oracle_failure.h"
 
 #include "common/error.h"
-#include "common/last_lines.h"
+#include "common/files/last_lines.h"
 
 namespace bicrl {
 

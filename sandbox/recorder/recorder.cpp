@@ -6,8 +6,8 @@
 #include <array>
 #include <cstring>
 
-#include "common/files.h"
-#include "common/last_lines.h"
+#include "common/files/files.h"
+#include "common/files/last_lines.h"
 
 namespace bicrl {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "common/error.h"
-#include "common/unique_fd.h"
+#include "common/files/unique_fd.h"
 
 namespace bicrl {
 

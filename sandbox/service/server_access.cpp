@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "verdict/verifier_access.h"
 
 namespace bicrl {

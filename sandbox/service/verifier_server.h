@@ -8,7 +8,7 @@
 #pragma once
 #include <string>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "sandbox/service/server_access.h"
 #include "sandbox/service/verification_queue.h"
 #include "sandbox/verifier/pipeline.h"

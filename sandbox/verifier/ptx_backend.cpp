@@ -4,7 +4,7 @@
 #include <cstring>
 #include <memory>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "sandbox/box/box.h"
 #include "sandbox/box/process/descriptors.h"
 #include "sandbox/box/process/processor_wait.h"

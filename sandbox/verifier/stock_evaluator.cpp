@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "common/clock.h"
+#include "common/files/last_lines.h"
 #include "common/json.h"
-#include "common/last_lines.h"
 #include "common/log.h"
 #include "common/usable_machine.h"
 #include "sandbox/box/box_host.h"

@@ -10,10 +10,10 @@
 #include <thread>
 
 #include "common/clock.h"
+#include "common/config/spelling.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/hash.h"
-#include "common/spelling.h"
 #include "common/utf8.h"
 #include "tests/support/support.h"
 

@@ -1,11 +1,11 @@
-#include "common/config.h"
+#include "common/config/config.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <tuple>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/rng.h"
 #include "tests/support/support.h"
 

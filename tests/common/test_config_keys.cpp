@@ -1,7 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 
-#include "common/config.h"
-#include "common/config_keys.h"
+#include "common/config/config.h"
+#include "common/config/config_keys.h"
 
 namespace bicrl {
 namespace {

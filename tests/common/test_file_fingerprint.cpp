@@ -1,8 +1,8 @@
-#include "common/file_fingerprint.h"
+#include "common/files/file_fingerprint.h"
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

@@ -1,4 +1,4 @@
-#include "common/last_lines.h"
+#include "common/files/last_lines.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,5 +1,5 @@
 // An append-only file: what is kept, what is cut off, and what a full disk leaves behind.
-#include "common/line_log.h"
+#include "common/files/line_log.h"
 
 #include <sys/resource.h>
 
@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

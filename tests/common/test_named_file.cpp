@@ -1,5 +1,5 @@
 // Files under names that a user gives: links are followed, pipes written to, and all of them stay.
-#include "common/named_file.h"
+#include "common/files/named_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <future>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 
 namespace bicrl::curation {
 namespace {

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "common/files.h"
+#include "common/files/files.h"
 
 namespace bicrl::curation {
 

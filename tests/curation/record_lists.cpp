@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"
 

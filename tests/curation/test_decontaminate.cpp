@@ -2,7 +2,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "curation/code/code_likeness.h"
 #include "tests/curation/box_services.h"
 #include "tests/curation/pipelines.h"

@@ -4,8 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "common/files.h"
-#include "common/gzip.h"
+#include "common/files/files.h"
+#include "common/files/gzip.h"
 #include "curation/form.h"
 #include "curation/turns.h"
 #include "tests/curation/fake_services.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "curation/generation_process.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"

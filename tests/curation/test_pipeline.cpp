@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"

@@ -1,7 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "curation/code/program_scaffold.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/record_lists.h"

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "curation/code/program_text.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "curation/code/task_defects.h"
 #include "tests/curation/box_services.h"
 #include "tests/curation/labelled_tasks.h"

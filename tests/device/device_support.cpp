@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/json.h"
 #include "sandbox/frontend/device/entry_names.h"
 #include "sandbox/interpreter/ptx/lowering/kernel.h"

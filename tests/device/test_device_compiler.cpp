@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "sandbox/frontend/device/device_flags.h"
 #include "sandbox/frontend/device/device_headers.h"
 #include "sandbox/frontend/device/device_text.h"

@@ -137,9 +137,9 @@ with folder() as temporary:
     refused([SMALL_RUN, "evaluation.phases=last", "evaluation.best_of={tasks: 2, after_warm_up: true}"], "phases", "after_warm_up")
     # Somebody may switch a part of a configuration off that says more about it, as that of an earlier run does.
     off = ["evaluation.tasks=0", "curation.quarantine.enabled=false"]
-    for words, told in (([], 0), (["evaluation.max_new_tokens=8", "evaluation.every_steps=5", "evaluation.phases=last", "curation.quarantine.speedup_above=5"], 4)):
+    for words, warnings in (([], 0), (["evaluation.max_new_tokens=8", "evaluation.every_steps=5", "evaluation.phases=last", "curation.quarantine.speedup_above=5"], 4)):
         code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", *off, *words)
-        expect(code == 0 and out.count("no effect with '") == told, "settings of what is off are told", words, code, out, err)
+        expect(code == 0 and out.count("no effect with '") == warnings, "settings of what is off are told", words, code, out, err)
     # Entries that are left out are told before a run, and once.
     entries = json.loads((SOURCE / "tests/data/infilling_tasks.json").read_text())
     with open(tasks, "w") as file:

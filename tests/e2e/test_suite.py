@@ -98,9 +98,9 @@ with folder() as temporary:
 
     suite = ["--suite", "kernelbench", "--level", "1"]
     if not Path("/dev/nvidiactl").exists():
-        told = refused(3, "cannot run here: there is no NVIDIA driver", *suite, "--programs", programs, "suite.protocol=kernelbench")
-        expect(len(told.strip().splitlines()) == 1, "in one line", told)
-        told = refused(3, "there is no NVIDIA driver", *suite, *policy, "suite.protocol=kernelbench")
+        printed = refused(3, "cannot run here: there is no NVIDIA driver", *suite, "--programs", programs, "suite.protocol=kernelbench")
+        expect(len(printed.strip().splitlines()) == 1, "in one line", printed)
+        printed = refused(3, "there is no NVIDIA driver", *suite, *policy, "suite.protocol=kernelbench")
     refused(2, "no task file has a problem of level 4", "--suite", "kernelbench", "--level", "4", "--programs", programs)
     refused(2, "suite.name", "--suite", "another", "--programs", programs)
     refused(2, "does not exist", *suite, "--programs", here / "none")

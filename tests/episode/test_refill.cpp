@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/rng.h"
 
 using namespace bicrl;

@@ -52,7 +52,7 @@ bool is_lost(int device) {
 }
 
 // What is told of it in a file beside this library; 0 without.
-int told(const char* name) {
+int setting(const char* name) {
   Dl_info here{};
   if (dladdr(&place, &here) == 0) return 0;
   std::ifstream file(std::filesystem::path(here.dli_fname).parent_path() / name);
@@ -184,7 +184,7 @@ int cuInit(unsigned) {
   return good ? 0 : kOperatingSystem;
 }
 int cuDriverGetVersion(int* version) {
-  const int older = told("driver-version");
+  const int older = setting("driver-version");
   return *version = older > 0 ? older : 13000, 0;
 }
 int cuDeviceGetCount(int* count) { return *count = static_cast<int>(places().size()), 0; }
@@ -230,7 +230,7 @@ int cuDevicePrimaryCtxRetain(void** context, int device) {
 int cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return 0; }
 int cuCtxSetCurrent(void*) { return 0; }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
-  if (const int refusal = told("refuses-memory"); refusal != 0) return refusal;
+  if (const int refusal = setting("refuses-memory"); refusal != 0) return refusal;
   *address = reinterpret_cast<uint64_t>(aligned_alloc(512, (bytes + 511) / 512 * 512));
   return answer();
 }
@@ -265,7 +265,7 @@ int cuMemsetD32_v2(uint64_t to, unsigned value, size_t count) {
 int cuModuleLoadData(void** module, const void* code) {
   *module = const_cast<void*>(code);
   counter = 7;
-  if (const int refusal = told("refuses-code"); refusal != 0) return refusal;
+  if (const int refusal = setting("refuses-code"); refusal != 0) return refusal;
   return memcmp(code,
                 "\x7f"
                 "ELF",

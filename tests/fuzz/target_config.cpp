@@ -1,8 +1,8 @@
 // Configuration: a YAML document, then overrides of the command line, each in a part of its own.
-#include "common/config.h"
+#include "common/config/config.h"
 #include "reward/client/verifier_client.h"
 #include "tasks/curriculum.h"
-#include "tasks/synthesiser.h"
+#include "tasks/synthetic/synthesiser.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace bicrl::fuzz {

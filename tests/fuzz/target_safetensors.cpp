@@ -1,5 +1,5 @@
 // A whole safetensors file; an input that begins with '{' is an index of shards.
-#include "policy/safetensors_header.h"
+#include "policy/files/safetensors_header.h"
 #include "tests/fuzz/fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

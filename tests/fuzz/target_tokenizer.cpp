@@ -1,10 +1,10 @@
 // Tokenizer files, then a text to encode. Parts: tokenizer.json, text; or with a first part "folder":
 // vocab.json, merges.txt, added_tokens.json, tokenizer_config.json, special_tokens_map.json, text. The words
 // "BYTES": 0 in a vocabulary stand for the tokens of the 256 bytes (id = byte), which every one needs.
-#include "policy/tokenizer.h"
-#include "policy/tokenizer_unicode.h"
+#include "policy/tokenizer/tokenizer.h"
+#include "policy/tokenizer/tokenizer_unicode.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/policy/tiny_tokenizer.h"
+#include "tests/policy/tokenizer/tiny_tokenizer.h"
 
 namespace bicrl::fuzz {
 namespace {

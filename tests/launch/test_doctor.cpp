@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/usable_machine.h"
 #include "launch/doctor/doctor_machine.h"
 #include "tests/support/support.h"

@@ -1,6 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 
-#include "launch/generation_progress.h"
+#include "launch/commands/generation_progress.h"
 
 namespace bicrl {
 

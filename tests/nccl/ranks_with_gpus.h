@@ -6,8 +6,8 @@
 #endif
 #include <ATen/ATen.h>
 
-#include "trainer/ranks/mpi_control_plane.h"
-#include "trainer/ranks/mpi_session.h"
+#include "trainer/ranks/mpi/mpi_control_plane.h"
+#include "trainer/ranks/mpi/mpi_session.h"
 
 namespace bicrl::testing {
 

@@ -10,8 +10,8 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "trainer/ranks/mpi_tensor_plane.h"
-#include "trainer/ranks/nccl_tensor_plane.h"
+#include "trainer/ranks/mpi/mpi_tensor_plane.h"
+#include "trainer/ranks/nccl/nccl_tensor_plane.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;

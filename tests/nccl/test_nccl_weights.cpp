@@ -13,7 +13,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "trainer/ranks/nccl_tensor_plane.h"
+#include "trainer/ranks/nccl/nccl_tensor_plane.h"
 #include "trainer/ranks/tensor_checksum.h"
 #include "trainer/update/weight_sync.h"
 

@@ -4,7 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "policy/attention.h"
+#include "policy/attention/attention.h"
 #include "policy/rms_norm.h"
 
 namespace bicrl::testing {

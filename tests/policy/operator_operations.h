@@ -1,7 +1,7 @@
 // The operations of a written-out pass by torch's operators and, for their gradients, by autograd: any type,
 // any device. What a pass made of kernels is compared with.
 #pragma once
-#include "policy/pass_operations.h"
+#include "policy/pass/pass_operations.h"
 
 namespace bicrl::testing {
 

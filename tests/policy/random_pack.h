@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "policy/packed_segment.h"
+#include "policy/attention/packed_segment.h"
 
 namespace bicrl::testing {
 

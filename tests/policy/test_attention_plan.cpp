@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "common/error.h"
-#include "policy/attention_planner.h"
+#include "policy/attention/attention_planner.h"
 
 namespace bicrl {
 namespace {

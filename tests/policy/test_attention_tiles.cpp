@@ -5,8 +5,8 @@
 #include <set>
 #include <span>
 
-#include "policy/attention_planner.h"
-#include "policy/attention_tiles.h"
+#include "policy/attention/attention_planner.h"
+#include "policy/attention/attention_tiles.h"
 
 namespace bicrl {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "common/error.h"
 #include "common/rng.h"
-#include "policy/cached_attention.h"
-#include "policy/dense_attention.h"
+#include "policy/attention/cached_attention.h"
+#include "policy/attention/dense_attention.h"
 #include "policy/transformer.h"
 
 namespace bicrl {

@@ -1,4 +1,4 @@
-#include "policy/checkpoint_io.h"
+#include "policy/files/checkpoint_io.h"
 
 #include <ATen/ATen.h>
 
@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "policy/dense_attention.h"
-#include "policy/safetensors.h"
-#include "tests/policy/tiny_tokenizer.h"
+#include "common/files/files.h"
+#include "policy/attention/dense_attention.h"
+#include "policy/files/safetensors.h"
+#include "tests/policy/tokenizer/tiny_tokenizer.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

@@ -1,5 +1,5 @@
 // A policy's files against the manifest beside them.
-#include "policy/checkpoint_manifest.h"
+#include "policy/files/checkpoint_manifest.h"
 
 #include <ATen/ATen.h>
 
@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "policy/checkpoint_io.h"
-#include "policy/safetensors.h"
-#include "tests/policy/tiny_tokenizer.h"
+#include "common/files/files.h"
+#include "policy/files/checkpoint_io.h"
+#include "policy/files/safetensors.h"
+#include "tests/policy/tokenizer/tiny_tokenizer.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_policy_config.h"
 

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/rng.h"
-#include "policy/checkpoint_io.h"
-#include "policy/safetensors.h"
-#include "tests/policy/tiny_tokenizer.h"
+#include "policy/files/checkpoint_io.h"
+#include "policy/files/safetensors.h"
+#include "tests/policy/tokenizer/tiny_tokenizer.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

@@ -7,7 +7,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 
-#include "policy/attention.h"
+#include "policy/attention/attention.h"
 #include "policy/distribution.h"
 #include "policy/kernels.h"
 #include "policy/rms_norm.h"

@@ -11,12 +11,12 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "policy/adapter_io.h"
-#include "policy/checkpoint_io.h"
-#include "policy/dense_attention.h"
-#include "policy/packed_attention.h"
-#include "policy/safetensors.h"
+#include "common/files/files.h"
+#include "policy/attention/dense_attention.h"
+#include "policy/attention/packed_attention.h"
+#include "policy/files/adapter_io.h"
+#include "policy/files/checkpoint_io.h"
+#include "policy/files/safetensors.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

@@ -1,6 +1,6 @@
 // Tiles of a pack's attention cover what the mask lets through, once, from the side of queries and from that
 // of keys, and are dealt out evenly.
-#include "policy/pack_attention_plan.h"
+#include "policy/attention/pack_attention_plan.h"
 
 #include <ATen/ATen.h>
 

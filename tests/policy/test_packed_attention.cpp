@@ -5,8 +5,8 @@
 
 #include "common/error.h"
 #include "common/rng.h"
-#include "policy/dense_attention.h"
-#include "policy/packed_attention.h"
+#include "policy/attention/dense_attention.h"
+#include "policy/attention/packed_attention.h"
 #include "tests/policy/random_pack.h"
 
 using namespace bicrl;

@@ -1,6 +1,6 @@
 #include <ATen/ATen.h>
 
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "policy/transformer.h"
 
 #include <algorithm>

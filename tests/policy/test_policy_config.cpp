@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "policy/policy_config.h"
 #include "tests/support/support.h"
 

@@ -1,5 +1,5 @@
 // The written-out pass against autograd over the transformer, in fp64.
-#include "policy/policy_pass.h"
+#include "policy/pass/policy_pass.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -7,7 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 
-#include "policy/packed_attention.h"
+#include "policy/attention/packed_attention.h"
 #include "tests/policy/operator_operations.h"
 #include "tests/policy/random_pack.h"
 #include "tests/support/tiny_policy_config.h"

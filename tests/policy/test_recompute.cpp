@@ -1,12 +1,12 @@
-#include "policy/recompute.h"
+#include "policy/pass/recompute.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "policy/dense_attention.h"
-#include "policy/packed_attention.h"
+#include "policy/attention/dense_attention.h"
+#include "policy/attention/packed_attention.h"
 #include "policy/transformer.h"
 #include "tests/support/tiny_policy_config.h"
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/rng.h"
-#include "policy/safetensors.h"
+#include "policy/files/safetensors.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

@@ -5,7 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-#include "tests/policy/tiny_tokenizer.h"
+#include "tests/policy/tokenizer/tiny_tokenizer.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_policy_config.h"
 

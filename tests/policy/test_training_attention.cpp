@@ -1,6 +1,6 @@
 // The seam of attention to packs: its two halves, slices of fused products, the check of one backend by
 // another, and what it says of pairs and memory.
-#include "policy/training_attention.h"
+#include "policy/attention/training_attention.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>

@@ -10,10 +10,10 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "common/error.h"
-#include "policy/checkpoint_io.h"
-#include "policy/dense_attention.h"
+#include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
-#include "policy/safetensors.h"
+#include "policy/files/checkpoint_io.h"
+#include "policy/files/safetensors.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "policy/attention_planner.h"
-#include "policy/attention_tiles.h"
+#include "policy/attention/attention_planner.h"
+#include "policy/attention/attention_tiles.h"
 
 namespace bicrl::testing {
 

@@ -5,7 +5,7 @@
 #include <regex>
 #include <sstream>
 
-#include "common/files.h"
+#include "common/files/files.h"
 
 namespace bicrl::testing {
 

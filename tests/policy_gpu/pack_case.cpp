@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "common/error.h"
-#include "policy/packed_attention.h"
+#include "policy/attention/packed_attention.h"
 
 namespace bicrl::testing {
 namespace {

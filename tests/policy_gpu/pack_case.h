@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/pack_attention_plan.h"
+#include "policy/attention/pack_attention_plan.h"
 
 namespace bicrl::testing {
 

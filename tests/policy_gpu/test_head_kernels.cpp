@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include "policy/gpu/head_kernels.h"
+#include "policy/gpu/head/head_kernels.h"
 #include "tests/policy_gpu/gpu_tensors.h"
 #include "tests/policy_gpu/machine_tensors.h"
 

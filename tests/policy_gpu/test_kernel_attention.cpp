@@ -1,5 +1,5 @@
 // Attention to packs by kernels on a GPU, in either form and behind the trainer's seam, against fp64.
-#include "policy/gpu/kernel_attention.h"
+#include "policy/gpu/pack_attention/kernel_attention.h"
 
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -11,7 +11,7 @@
 #include <limits>
 
 #include "common/error.h"
-#include "policy/gpu/pack_tables.h"
+#include "policy/gpu/pack_attention/pack_tables.h"
 #include "tests/policy_gpu/gpu_tensors.h"
 #include "tests/policy_gpu/pack_case.h"
 

@@ -5,7 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 
-#include "policy/gpu/pack_tables.h"
+#include "policy/gpu/pack_attention/pack_tables.h"
 #include "tests/policy_gpu/kernel_texts.h"
 #include "tests/policy_gpu/pack_case.h"
 

@@ -24,7 +24,7 @@ AttentionShape a_shape() {
                   AttentionShape{128, 1, 64, 4, 192}, AttentionShape{8, 4, 64, 4, 256, 1000});
 }
 
-std::string told(const AttentionShape& shape) {
+std::string description(const AttentionShape& shape) {
   return concat(shape.heads, " heads, ", shape.kv_heads, " of keys, head_dim ", shape.head_dim,
                 ", blocks of ", shape.block_size, ", ", shape.tile_keys, " keys a tile");
 }
@@ -138,7 +138,7 @@ void check_spoilt_row(AttentionCase& work, at::Tensor (*run)(const AttentionCase
 
 TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_attention]") {
   const AttentionCase work(a_shape());
-  INFO(told(work.shape));
+  INFO(description(work.shape));
   const at::Tensor out = run_on_machine(work);
   check_close(work, out);
   // So many blocks that those without a wide tile have a warp for each tile of few rows: who computes what
@@ -152,7 +152,7 @@ TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_at
 TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][gpu]") {
   require_gpu();
   const AttentionCase work(a_shape());
-  INFO(told(work.shape));
+  INFO(description(work.shape));
   check_close(work, run_on_gpu(work));
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("a query that is no number spoils its own row alone", "[paged_attentio
 TEST_CASE("a query that is no number spoils its own row alone, on a GPU", "[paged_attention][gpu]") {
   require_gpu();
   AttentionCase work(a_shape());
-  INFO(told(work.shape));
+  INFO(description(work.shape));
   check_spoilt_row(work, run_on_gpu);
 }
 

@@ -10,12 +10,12 @@
 #include <filesystem>
 
 #include "common/rng.h"
-#include "policy/cached_attention.h"
-#include "policy/checkpoint_io.h"
-#include "policy/gpu/paged_forward.h"
-#include "policy/safetensors.h"
+#include "policy/attention/cached_attention.h"
+#include "policy/files/checkpoint_io.h"
+#include "policy/files/safetensors.h"
+#include "policy/gpu/paged_attention/paged_forward.h"
+#include "rollout/decoding/operator_step.h"
 #include "rollout/gpu/graph_step.h"
-#include "rollout/operator_step.h"
 #include "tests/policy_gpu/gpu_tensors.h"
 #include "tests/rollout/tiny_decoding.h"
 #include "tests/support/support.h"
@@ -36,7 +36,7 @@ Shape some_shape() {
                   Shape{4, 1, 128, 32}, Shape{6, 2, 64, 64});
 }
 
-std::string told(const Shape& shape) {
+std::string description(const Shape& shape) {
   return concat(shape.heads, " heads, ", shape.kv_heads, " of keys, head_dim ", shape.head_dim,
                 ", blocks of ", shape.block_size);
 }
@@ -194,9 +194,10 @@ TEST_CASE("the forward over pages is as close to fp32 as that of operators", "[p
   const auto error = [&](Host& host) { return (run_script(host) - expected).abs().amax(1).nan_to_num(1e9); };
   const at::Tensor ours = error(paged), theirs = error(operators);
   const int64_t worst = ours.argmax().item<int64_t>();
-  INFO(told(shape) << ", adapters " << adapted << ", row " << worst << ": " << ours[worst].item<float>()
-                   << " (operators " << theirs[worst].item<float>() << "), mean of rows "
-                   << ours.mean().item<float>() << " (" << theirs.mean().item<float>() << ")");
+  INFO(description(shape) << ", adapters " << adapted << ", row " << worst << ": "
+                          << ours[worst].item<float>() << " (operators " << theirs[worst].item<float>()
+                          << "), mean of rows " << ours.mean().item<float>() << " ("
+                          << theirs.mean().item<float>() << ")");
   CHECK(ours.mean().item<float>() < 1.3 * theirs.mean().item<float>() + 1e-3);
   CHECK(ours.max().item<float>() < 2 * theirs.max().item<float>() + 1e-2);
 }
@@ -293,7 +294,7 @@ std::vector<Rollout> generate_by(MakeDenoiseStep& make_step, const Transformer& 
   return rollouts_of(engine, settings, requests);
 }
 
-std::string told(const Agreement& agreement) {
+std::string description(const Agreement& agreement) {
   return concat(std::lround(100 * agreement.same), " % (", std::lround(100 * agreement.tokens), " %, ",
                 agreement.gap, ")");
 }
@@ -315,12 +316,13 @@ void check_agreement(const Shape& shape) {
       auto few = settings;
       few.max_active = 7;
       const Agreement by_ours = agreement(ours, expected), by_operators = agreement(operators, expected);
-      const std::string numbers = concat(
-          told(shape), ": ", acceptance_strategy_names()[rule], " at temperature ", temperature,
-          ", responses alike (tokens, mean gap of log-probabilities): with fp32 ", told(by_ours),
-          ", operators' ", told(by_operators), "; in batches of 7 ",
-          told(agreement(generate_by(make_denoise_step, policy, few, requests), ours)), ", operators' ",
-          told(agreement(generate_by(OperatorStep::make, policy, few, requests), operators)));
+      const std::string numbers =
+          concat(description(shape), ": ", acceptance_strategy_names()[rule], " at temperature ", temperature,
+                 ", responses alike (tokens, mean gap of log-probabilities): with fp32 ",
+                 description(by_ours), ", operators' ", description(by_operators), "; in batches of 7 ",
+                 description(agreement(generate_by(make_denoise_step, policy, few, requests), ours)),
+                 ", operators' ",
+                 description(agreement(generate_by(OperatorStep::make, policy, few, requests), operators)));
       WARN(numbers);
       // Of 96 responses: four standard deviations of a difference of two shares. Where few responses are
       // alike from their first token to their last, their tokens still are: at random one in 260 would be.
@@ -341,7 +343,7 @@ TEST_CASE("a recorded step gives what the unrecorded one gives, and one that is 
           "[graph_step][gpu]") {
   require_gpu();
   const Shape shape = some_shape();
-  INFO(told(shape));
+  INFO(description(shape));
   const Transformer policy = Transformer::random(small_config({7, 70}, shape), 5, kGpu, at::kBFloat16);
   DecodingSettings settings;
   settings.max_new_tokens = 40;

@@ -5,9 +5,9 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "common/error.h"
-#include "policy/attention.h"
-#include "policy/gpu/embedding_runs.h"
-#include "policy/gpu/pass_kernels.h"
+#include "policy/attention/attention.h"
+#include "policy/gpu/pass/embedding_runs.h"
+#include "policy/gpu/pass/pass_kernels.h"
 #include "tests/policy_gpu/gpu_tensors.h"
 #include "tests/policy_gpu/machine_tensors.h"
 

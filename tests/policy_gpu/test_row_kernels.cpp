@@ -5,7 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "common/error.h"
-#include "policy/attention.h"
+#include "policy/attention/attention.h"
 #include "policy/gpu/gpu_kernels.h"
 #include "tests/policy_gpu/gpu_tensors.h"
 #include "tests/policy_gpu/kernel_texts.h"

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "policy/gpu/gpu_kernels.h"
-#include "rollout/acceptance.h"
-#include "rollout/sampling.h"
+#include "rollout/decoding/acceptance.h"
+#include "rollout/decoding/sampling.h"
 #include "tests/policy_gpu/gpu_tensors.h"
 #include "tests/policy_gpu/kernel_texts.h"
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <map>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/json.h"
 #include "sandbox/interpreter/ptx/lowering/slots.h"
 #include "sandbox/interpreter/ptx/syntax/parser.h"

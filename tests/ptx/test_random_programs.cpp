@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/rng.h"
 #include "tests/ptx/kernel_runner.h"
 #include "tests/ptx/random_program.h"

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <fstream>
 
-#include "common/files.h"
-#include "common/gzip.h"
+#include "common/files/files.h"
+#include "common/files/gzip.h"
 #include "common/hash.h"
 #include "episode/run_format.h"
 

@@ -1,7 +1,7 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "report/evaluation_entry.h"
 #include "tests/support/support.h"
 

@@ -3,7 +3,7 @@
 #include <regex>
 #include <sstream>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "report/page/figure_text.h"
 
 namespace bicrl::report {

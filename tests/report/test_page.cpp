@@ -4,7 +4,7 @@
 #include <random>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "report/page/page.h"
 #include "tests/report/hostile_texts.h"
 #include "tests/report/run_writer.h"

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "common/gzip.h"
+#include "common/files/files.h"
+#include "common/files/gzip.h"
 #include "report/page/page.h"
 #include "report/run_record.h"
 #include "tests/report/run_writer.h"

@@ -83,9 +83,10 @@ TEST_CASE("an all-fail group leaves the program that came furthest") {
   RepairMember masked = member("m", "compare", "wrong_value", 4), unjudged = member("u", "run", "");
   masked.masked = true;
   unjudged.verdict.outcome = Outcome::kInfrastructure;
-  const RepairMember forged = member("c", "compare", "protocol", 5);
-  CHECK_FALSE(material({masked, unjudged, forged}));
-  CHECK(material({masked, unjudged, forged, member("b", "compile", "compile")})->attempt.program == "b");
+  const RepairMember protocol_breach = member("c", "compare", "protocol", 5);
+  CHECK_FALSE(material({masked, unjudged, protocol_breach}));
+  CHECK(material({masked, unjudged, protocol_breach, member("b", "compile", "compile")})->attempt.program ==
+        "b");
   // A success that does not count does not make the group solved.
   RepairMember masked_success = correct_member();
   masked_success.masked = true;

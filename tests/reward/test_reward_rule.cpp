@@ -59,9 +59,9 @@ TEST_CASE("binary: 1 for correct, 0 for everything else") {
   CHECK(value(binary, graded(false)) == 0);
   CHECK(value(binary, with_outcome(Outcome::kCandidateFault)) == 0);
   // A verdict that contradicts itself earns nothing.
-  Verdict forged = with_outcome(Outcome::kCandidateFault);
-  forged.correct = true;
-  CHECK(value(binary, forged) == 0);
+  Verdict contradictory = with_outcome(Outcome::kCandidateFault);
+  contradictory.correct = true;
+  CHECK(value(binary, contradictory) == 0);
   const Reward reward = binary.evaluate(graded(true), false);
   CHECK(reward.terms == std::vector<RewardTerm>{{"correct", 1}});
   CHECK_FALSE(reward.masked);

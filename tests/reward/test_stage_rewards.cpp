@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

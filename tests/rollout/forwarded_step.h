@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "rollout/denoise_step.h"
+#include "rollout/decoding/denoise_step.h"
 
 namespace bicrl::testing {
 

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "common/rng.h"
-#include "policy/dense_attention.h"
+#include "policy/attention/dense_attention.h"
 
 namespace bicrl::testing {
 namespace {

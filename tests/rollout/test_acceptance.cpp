@@ -5,7 +5,7 @@
 
 #include "common/error.h"
 #include "common/rng.h"
-#include "rollout/acceptance.h"
+#include "rollout/decoding/acceptance.h"
 
 namespace bicrl {
 namespace {

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include "rollout/block_aligner.h"
+#include "rollout/decoding/block_aligner.h"
 #include "tests/rollout/forwarded_step.h"
 #include "tests/rollout/tiny_decoding.h"
 

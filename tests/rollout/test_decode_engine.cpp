@@ -11,8 +11,8 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "policy/transformer.h"
-#include "rollout/decode_engine.h"
-#include "rollout/scheduler.h"
+#include "rollout/decoding/decode_engine.h"
+#include "rollout/decoding/scheduler.h"
 #include "tests/rollout/literal_decoder.h"
 #include "tests/rollout/tiny_decoding.h"
 

@@ -11,7 +11,7 @@
 
 #include "common/error.h"
 #include "common/rng.h"
-#include "policy/kv_cache.h"
+#include "policy/attention/kv_cache.h"
 #include "tests/rollout/forwarded_step.h"
 #include "tests/rollout/tiny_decoding.h"
 

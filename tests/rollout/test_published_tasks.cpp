@@ -6,9 +6,9 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "policy/transformer.h"
-#include "rollout/decode_engine.h"
+#include "rollout/decoding/decode_engine.h"
+#include "rollout/decoding/response_end.h"
 #include "rollout/prompt_tokens.h"
-#include "rollout/response_end.h"
 #include "tasks/task_set.h"
 #include "tests/support/support.h"
 

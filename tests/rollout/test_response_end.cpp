@@ -3,8 +3,8 @@
 
 #include "common/error.h"
 #include "episode/episode.h"
-#include "rollout/response_end.h"
-#include "rollout/sequence.h"
+#include "rollout/decoding/response_end.h"
+#include "rollout/decoding/sequence.h"
 
 namespace bicrl {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "common/rng.h"
-#include "rollout/sampling.h"
+#include "rollout/decoding/sampling.h"
 
 namespace bicrl {
 namespace {

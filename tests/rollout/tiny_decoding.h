@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "policy/transformer.h"
-#include "rollout/decode_engine.h"
+#include "rollout/decoding/decode_engine.h"
 
 namespace bicrl::testing {
 

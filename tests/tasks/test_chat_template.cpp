@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/rng.h"
 #include "tasks/prompt.h"
 #include "tests/support/support.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/error.h"
 #include "tasks/curriculum.h"
 

@@ -4,7 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tasks/chat_template.h"
 #include "tests/support/support.h"
 

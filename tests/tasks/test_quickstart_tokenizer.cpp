@@ -4,12 +4,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "common/files.h"
-#include "policy/tokenizer.h"
+#include "common/files/files.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "tasks/prompt.h"
-#include "tasks/synthesiser.h"
-#include "tasks/synthetic_module.h"
-#include "tasks/synthetic_pieces.h"
+#include "tasks/synthetic/synthesiser.h"
+#include "tasks/synthetic/synthetic_module.h"
+#include "tasks/synthetic/synthetic_pieces.h"
 #include "tasks/task_set.h"
 #include "tests/support/support.h"
 
@@ -73,6 +73,6 @@ TEST_CASE("the quickstart's tokenizer writes short prompts and programs with cle
     }
   }
   write_file_atomically(folder.path() / "texts.json", list.dump());
-  bicrl::testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/tasks/oracle_tokenizer.py",
+  bicrl::testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/tasks/oracle_quickstart_tokens.py",
                              {(folder.path() / "texts.json").string(), kFolder.string()});
 }

@@ -4,16 +4,16 @@
 #include <map>
 #include <set>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/error.h"
 #include "tasks/prompt.h"
-#include "tasks/synthesiser.h"
-#include "tasks/synthetic_module.h"
-#include "tasks/synthetic_operators.h"
-#include "tasks/synthetic_quality.h"
-#include "tasks/synthetic_split.h"
+#include "tasks/synthetic/synthesiser.h"
+#include "tasks/synthetic/synthetic_module.h"
+#include "tasks/synthetic/synthetic_operators.h"
+#include "tasks/synthetic/synthetic_quality.h"
+#include "tasks/synthetic/synthetic_split.h"
+#include "tasks/synthetic/technique.h"
 #include "tasks/task_set.h"
-#include "tasks/technique.h"
 #include "tests/support/support.h"
 
 using namespace bicrl;

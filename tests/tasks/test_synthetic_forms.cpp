@@ -5,15 +5,15 @@
 #include <map>
 #include <set>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/error.h"
-#include "tasks/known_programs.h"
 #include "tasks/prompt.h"
-#include "tasks/synthesiser.h"
-#include "tasks/synthetic_forms.h"
-#include "tasks/synthetic_operators.h"
+#include "tasks/synthetic/known_programs.h"
+#include "tasks/synthetic/synthesiser.h"
+#include "tasks/synthetic/synthetic_forms.h"
+#include "tasks/synthetic/synthetic_operators.h"
+#include "tasks/synthetic/technique.h"
 #include "tasks/task_set.h"
-#include "tasks/technique.h"
 
 using namespace bicrl;
 using Catch::Matchers::ContainsSubstring;
@@ -400,16 +400,16 @@ TEST_CASE("tasks with many programs are a function of the options, and survive a
 
 TEST_CASE("of chains with a reduction, softmax or stencil in the middle no program need be known",
           "[forms]") {
-  struct Middles {
+  struct InteriorOperators {
     std::set<std::vector<std::string>> known, unknown;  // compositions
   };
-  const auto middles = [](double known_interior_operators) {
+  const auto interior_operators = [](double known_interior_operators) {
     SynthesisOptions options = many();
     options.variants = 2;
     options.known_interior_operators = known_interior_operators;
     const SyntheticTasks tasks = synthesise(options);
     CHECK(std::ranges::none_of(tasks.development, [](const Task& task) { return task.cuda_code.empty(); }));
-    Middles found;
+    InteriorOperators found;
     for (const Task& task : tasks.train) {
       const auto kind = [&](size_t place) { return synthetic_operator(task.composition[place]).kind; };
       const bool middle =
@@ -423,7 +423,8 @@ TEST_CASE("of chains with a reduction, softmax or stencil in the middle no progr
     }
     return found;
   };
-  const Middles all = middles(1), some = middles(0.3), none = middles(0);
+  const InteriorOperators all = interior_operators(1), some = interior_operators(0.3),
+                          none = interior_operators(0);
   CHECK(all.unknown.empty());
   CHECK(none.known.empty());
   CHECK(none.unknown.size() > 10);

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tasks/task_entry.h"
 #include "tasks/task_set.h"
 #include "tests/support/support.h"

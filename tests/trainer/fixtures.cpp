@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "common/rng.h"
-#include "policy/dense_attention.h"
+#include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
 
 namespace bicrl::testing {

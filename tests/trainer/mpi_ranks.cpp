@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/support/support.h"
 
 namespace bicrl::testing {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/error.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "policy/transformer.h"
 #include "reward/reward_rule.h"
 #include "rollout/decoding_settings.h"

@@ -211,7 +211,7 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
   }();
   for (size_t i = 0; i < saved.size(); ++i)
     saved[i].last().rollout.finish = i % 4 == 0 ? FinishReason::kTokenLimit : FinishReason::kEndToken;
-  const auto told = [&](int ranks, const CollectorSettings& settings, uint64_t key = 7) {
+  const auto scored = [&](int ranks, const CollectorSettings& settings, uint64_t key = 7) {
     const TemporaryFolder folder;
     std::vector<CollectedStep> steps(static_cast<size_t>(ranks));
     on_ranks(ranks, [&](ControlPlane& control) {
@@ -226,9 +226,9 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
       if (outcome.reward) rewards.push_back(to_json(*outcome.reward));
     return rewards;
   };
-  CHECK(rewards_of(told(1, {.samples_per_task = 4})[0]).empty());
-  const CollectedStep alone = told(1, {.samples_per_task = 4, .scoring = {.imitates = true}})[0];
-  for (const CollectedStep& step : told(3, {.samples_per_task = 4, .scoring = {.imitates = true}}))
+  CHECK(rewards_of(scored(1, {.samples_per_task = 4})[0]).empty());
+  const CollectedStep alone = scored(1, {.samples_per_task = 4, .scoring = {.imitates = true}})[0];
+  for (const CollectedStep& step : scored(3, {.samples_per_task = 4, .scoring = {.imitates = true}}))
     CHECK(rewards_of(step) == rewards_of(alone));
 
   // Right responses that came to an end, by task.
@@ -259,7 +259,7 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
   // The control keeps what is imitated apart from what rewards say.
   bool wrong = false;
   for (uint64_t key = 1; key <= 6; ++key) {
-    const auto shuffled = told(
+    const auto shuffled = scored(
         1, {.samples_per_task = 4, .scoring = {.advantage = {.shuffled = true}, .imitates = true}}, key)[0];
     for (const GroupOutcome& outcome : shuffled.group_outcomes)
       if (outcome.reward && outcome.reward->best) {
@@ -275,7 +275,7 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
 TEST_CASE("a rank that cannot generate ends the step on all ranks with its reason") {
   std::vector<Task> tasks = five_tasks();
   tasks[1].pytorch_code = std::string(400, 'x');  // does not fit the policy; rank 1 of 3 meets it
-  std::atomic<int> told = 0;
+  std::atomic<int> informed = 0;
   const TemporaryFolder folder;
   on_ranks(3, [&](ControlPlane& control) {
     Rank rank(control, folder, {});
@@ -283,10 +283,10 @@ TEST_CASE("a rank that cannot generate ends the step on all ranks with its reaso
       rank.collector.collect(prompted(tasks), 7, 0);
     } catch (const SharedError& error) {
       const std::string message = error.what();
-      told += message.find("rank 1: ") == 0 && message.find("task1") != std::string::npos;
+      informed += message.find("rank 1: ") == 0 && message.find("task1") != std::string::npos;
     }
   });
-  CHECK(told == 3);
+  CHECK(informed == 3);
 }
 
 TEST_CASE("a repair is counted, and not as its task's pass rate") {

@@ -9,8 +9,8 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "trainer/ranks/measured_tensors.h"
-#include "trainer/ranks/mpi_control_plane.h"
-#include "trainer/ranks/mpi_tensor_plane.h"
+#include "trainer/ranks/mpi/mpi_control_plane.h"
+#include "trainer/ranks/mpi/mpi_tensor_plane.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;

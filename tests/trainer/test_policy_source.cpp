@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "policy/checkpoint_io.h"
+#include "common/files/files.h"
+#include "policy/files/checkpoint_io.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

@@ -10,10 +10,10 @@
 #include <map>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/support/support.h"
-#include "trainer/ranks/mpi_control_plane.h"
-#include "trainer/ranks/mpi_tensor_plane.h"
+#include "trainer/ranks/mpi/mpi_control_plane.h"
+#include "trainer/ranks/mpi/mpi_tensor_plane.h"
 #include "trainer/run/checkpoints/run_state.h"
 
 using namespace bicrl;

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/rng.h"
 #include "tests/support/held_grader.h"
 #include "tests/support/support.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "trainer/evaluation/evaluation.h"
 
 namespace bicrl {

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "common/error.h"
-#include "tasks/synthetic_operators.h"
+#include "tasks/synthetic/synthetic_operators.h"
 
 namespace bicrl {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "reward/client/verifier_client.h"
 #include "reward/quarantine.h"
 #include "rollout/decoding_settings.h"

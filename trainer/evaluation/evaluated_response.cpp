@@ -4,10 +4,10 @@
 #include <sstream>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/json.h"
 #include "reward/reward_rule.h"
-#include "tasks/known_programs.h"
+#include "tasks/synthetic/known_programs.h"
 
 namespace bicrl {
 namespace {

@@ -25,8 +25,8 @@ struct EvaluatedResponse {
   double candidate_ms = 0, eager_ms = 0;
   std::string clock;     // of the times: kModelClock if they are modelled
   std::string bound_by;  // of modelled times: "memory", "issue", "latency", "launch"
-  // Of a correct program of a synthesised task: how it computes (tasks/technique.h; empty if it is not of
-  // that grammar), and whether known programs of these operators are held back from it (is_shown()).
+  // Of a correct program of a synthesised task: how it computes (tasks/synthetic/technique.h; empty if it is
+  // not of that grammar), and whether known programs of these operators are held back from it (is_shown()).
   std::string technique;
   bool novel = false;
   std::string program;

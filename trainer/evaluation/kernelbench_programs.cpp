@@ -6,7 +6,7 @@
 #include <set>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/json.h"
 #include "tasks/task_entry.h"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 namespace bicrl {
 

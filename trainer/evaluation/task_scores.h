@@ -9,7 +9,7 @@
 #include "reward/client/verifier_client.h"
 #include "reward/quarantine.h"
 #include "reward/reward_rule.h"
-#include "rollout/decode_engine.h"
+#include "rollout/decoding/decode_engine.h"
 #include "tasks/prompt.h"
 #include "tasks/task.h"
 #include "trainer/experience/unverified.h"

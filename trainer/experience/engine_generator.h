@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "episode/episode_pipeline.h"
-#include "rollout/decode_engine.h"
+#include "rollout/decoding/decode_engine.h"
 
 namespace bicrl {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "policy/policy_config.h"
 #include "reward/best_responses.h"
 #include "trainer/ranks/placement.h"

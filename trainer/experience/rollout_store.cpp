@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "common/hash.h"
 #include "episode/episode_fields.h"
-#include "policy/safetensors.h"
+#include "policy/files/safetensors.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/line_log.h"
+#include "common/files/line_log.h"
 #include "episode/verdict_store.h"
 #include "tasks/task.h"
 #include "trainer/experience/masked_set.h"

@@ -1,7 +1,7 @@
 #include "trainer/inputs/pair_source.h"
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/hash.h"
 #include "common/json_entries.h"
 #include "tasks/chat_template.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "tasks/prompt.h"
 
 namespace bicrl {

@@ -8,11 +8,11 @@
 
 #include "common/log.h"
 #include "common/rng.h"
-#include "policy/checkpoint_io.h"
-#include "policy/checkpoint_manifest.h"
+#include "policy/files/checkpoint_io.h"
+#include "policy/files/checkpoint_manifest.h"
 #include "policy/policy_config.h"
 #include "policy/token_agreement.h"
-#include "rollout/engine_budget.h"
+#include "rollout/decoding/engine_budget.h"
 #include "trainer/inputs/existing_path.h"
 
 namespace bicrl {

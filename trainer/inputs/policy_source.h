@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "policy/lora_config.h"
 #include "policy/policy_config.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "policy/transformer.h"
 
 namespace bicrl {

@@ -1,8 +1,8 @@
 #include "trainer/inputs/prompt_filter.h"
 
 #include "common/error.h"
+#include "rollout/decoding/scheduler.h"
 #include "rollout/prompt_tokens.h"
-#include "rollout/scheduler.h"
 
 namespace bicrl {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "policy/policy_config.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "rollout/decoding_settings.h"
 #include "tasks/prompt.h"
 #include "tasks/task.h"

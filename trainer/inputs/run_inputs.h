@@ -1,7 +1,7 @@
 // What a training run reads besides its configuration and its policy's weights. Loaded before anything starts
 // that takes time, so that a file that is wrong is told at once.
 #pragma once
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "trainer/inputs/pair_source.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_pool.h"

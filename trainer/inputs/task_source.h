@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "tasks/prompt.h"
-#include "tasks/synthesiser.h"
-#include "tasks/synthetic_split.h"
+#include "tasks/synthetic/synthesiser.h"
+#include "tasks/synthetic/synthetic_split.h"
 #include "tasks/task_set.h"
 
 namespace bicrl {

@@ -45,13 +45,13 @@ std::string bus_of(int gpu) {
   const auto function = [&](const char* name) { return dlsym(driver, name); };
   const auto init = reinterpret_cast<int (*)(unsigned)>(function("cuInit"));
   const auto get = reinterpret_cast<int (*)(int*, int)>(function("cuDeviceGet"));
-  const auto tell = reinterpret_cast<int (*)(char*, int, int)>(function("cuDeviceGetPCIBusId"));
+  const auto get_bus = reinterpret_cast<int (*)(char*, int, int)>(function("cuDeviceGetPCIBusId"));
   int device = 0;
   char bus[64] = {};
-  const bool told =
-      init && get && tell && init(0) == 0 && get(&device, gpu) == 0 && tell(bus, sizeof bus, device) == 0;
+  const bool known = init && get && get_bus && init(0) == 0 && get(&device, gpu) == 0 &&
+                     get_bus(bus, sizeof bus, device) == 0;
   dlclose(driver);
-  return told ? bus : "";
+  return known ? bus : "";
 }
 
 DeviceUse::DeviceUse(const c10::Device& device)

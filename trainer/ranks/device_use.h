@@ -9,7 +9,7 @@
 
 #include "common/clock.h"
 #include "common/device_turn.h"
-#include "rollout/shared_device.h"
+#include "rollout/decoding/shared_device.h"
 
 namespace bicrl {
 

@@ -23,10 +23,10 @@ namespace {
 constexpr double kBeat_s = 1;
 constexpr int kPoll_ms = 200;
 constexpr double kConnect_s = 5, kGather_s = 30;
-// Who dies of an error has told it by then, and its launcher has begun to end the others.
+// Who dies of an error has reported it by then, and its launcher has begun to end the others.
 constexpr double kLastWords_s = 3;
-// Of the limit: silence that is told. A launcher that gives a host up may end the ranks before the limit.
-constexpr double kTold = 0.25;
+// Of the limit: silence that is reported. A launcher that gives a host up may end the ranks before the limit.
+constexpr double kReported = 0.25;
 
 const std::string kBeatLine = "beat", kByeLine = "bye", kLostLine = "lost ", kHelloLine = "hello ";
 
@@ -60,8 +60,8 @@ struct Peer {
   std::string name;
   LineSocket socket;
   Stopwatch silence;
-  bool over = false;  // it said goodbye
-  bool told = false;  // that it is silent
+  bool over = false;      // it said goodbye
+  bool reported = false;  // as silent
 };
 
 LineSocket reach_rank_zero(const RankPlace& zero, const std::string& my_host, int rank) {
@@ -146,7 +146,7 @@ class Heartbeat::Watch {
   void listen_to(Peer& peer) {
     for (const std::string& line : peer.socket.receive()) {
       peer.silence.restart();
-      if (std::exchange(peer.told, false)) log_info(peer.name, " is heard of again");
+      if (std::exchange(peer.reported, false)) log_info(peer.name, " is heard of again");
       if (line == kByeLine) peer.over = true;
       if (line.starts_with(kLostLine)) return report(line.substr(kLostLine.size()));
     }
@@ -156,12 +156,12 @@ class Heartbeat::Watch {
     else if (peer.silence.seconds() > limit_s_)
       report(concat(peer.name, " has not been heard of for ", std::lround(peer.silence.seconds()),
                     " s: it is stopped, or cut off"));
-    else if (!peer.told && peer.silence.seconds() > kTold * limit_s_)
-      tell_silence(peer);
+    else if (!peer.reported && peer.silence.seconds() > kReported * limit_s_)
+      report_silence(peer);
   }
 
-  void tell_silence(Peer& peer) {
-    peer.told = true;
+  void report_silence(Peer& peer) {
+    peer.reported = true;
     log_warning(peer.name, " has not been heard of for ", std::lround(peer.silence.seconds()),
                 " s: it is stopped, or cut off; after ", limit_s_, " s the run ends");
   }

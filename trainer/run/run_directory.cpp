@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "common/clock.h"
-#include "common/config.h"
-#include "common/config_diff.h"
+#include "common/config/config.h"
+#include "common/config/config_diff.h"
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/log.h"
 #include "episode/run_format.h"
 #include "trainer/run/reports/machine_description.h"

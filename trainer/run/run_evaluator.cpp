@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iostream>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/log.h"
 #include "common/rng.h"
 #include "trainer/evaluation/evaluated_response.h"

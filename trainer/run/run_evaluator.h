@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "episode/curation.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "policy/transformer.h"
 #include "reward/client/verifier_client.h"
 #include "reward/stage_rewards.h"
-#include "rollout/decode_engine.h"
+#include "rollout/decoding/decode_engine.h"
 #include "trainer/evaluation/evaluation.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/task_pool.h"

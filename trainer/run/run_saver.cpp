@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "common/log.h"
-#include "policy/adapter_io.h"
-#include "policy/checkpoint_io.h"
+#include "policy/files/adapter_io.h"
+#include "policy/files/checkpoint_io.h"
 #include "trainer/update/memory/training_memory.h"
 
 namespace bicrl {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/clock.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "policy/transformer.h"
 #include "reward/stage_rewards.h"
 #include "trainer/experience/verdict_ledger.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "episode/curation.h"
 #include "reward/advantage.h"
 #include "reward/client/verifier_client.h"

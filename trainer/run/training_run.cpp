@@ -8,8 +8,8 @@
 #include "common/hash.h"
 #include "common/log.h"
 #include "common/rng.h"
-#include "policy/adapter_io.h"
 #include "policy/distribution.h"
+#include "policy/files/adapter_io.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

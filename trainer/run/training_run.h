@@ -18,11 +18,11 @@
 #include <string>
 #include <vector>
 
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "policy/transformer.h"
 #include "reward/client/verifier_client.h"
 #include "reward/stage_rewards.h"
-#include "rollout/decode_engine.h"
+#include "rollout/decoding/decode_engine.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/run_inputs.h"
 #include "trainer/run/phase.h"

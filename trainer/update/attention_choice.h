@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "policy/training_attention.h"
+#include "policy/attention/training_attention.h"
 
 namespace bicrl {
 

@@ -1,7 +1,7 @@
 #include <mutex>
 
 #include "common/log.h"
-#include "policy/gpu/kernel_attention.h"
+#include "policy/gpu/pack_attention/kernel_attention.h"
 #include "trainer/update/attention_choice.h"
 
 namespace bicrl {

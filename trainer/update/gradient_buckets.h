@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "policy/gradient_sink.h"
+#include "policy/pass/gradient_sink.h"
 #include "trainer/ranks/tensor_plane.h"
 #include "trainer/update/optimizer/gradients.h"
 #include "trainer/update/sharding.h"

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/training_attention.h"
+#include "policy/attention/training_attention.h"
 #include "trainer/update/scored_pass.h"
 
 namespace bicrl {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "policy/parameter_residency.h"
+#include "policy/parameters/parameter_residency.h"
 #include "policy/transformer.h"
 #include "trainer/ranks/tensor_plane.h"
 

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "policy/transformer.h"
 #include "rollout/rollout.h"
 #include "trainer/ranks/control_plane.h"

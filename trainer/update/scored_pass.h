@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "policy/gradient_sink.h"
-#include "policy/recompute.h"
+#include "policy/pass/gradient_sink.h"
+#include "policy/pass/recompute.h"
 #include "policy/transformer.h"
 #include "trainer/update/packing/packing.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 
 namespace bicrl {
 

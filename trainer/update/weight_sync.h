@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "trainer/ranks/control_plane.h"
 #include "trainer/ranks/tensor_plane.h"
 

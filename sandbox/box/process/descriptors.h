@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/unique_fd.h"
+#include "common/files/unique_fd.h"
 
 namespace bicrl {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/one_of.h"
+#include "common/config/one_of.h"
 
 namespace bicrl {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "common/one_of.h"
+#include "common/config/one_of.h"
 #include "sandbox/frontend/split/splitter_tokens.h"
 
 namespace bicrl {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "common/one_of.h"
+#include "common/config/one_of.h"
 #include "sandbox/frontend/device/vendor_names.h"
 
 namespace bicrl {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/one_of.h"
+#include "common/config/one_of.h"
 #include "sandbox/frontend/split/splitter_tokens.h"
 
 namespace bicrl {

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "common/one_of.h"
+#include "common/config/one_of.h"
 #include "sandbox/cost/device_table.h"
 
 namespace bicrl {

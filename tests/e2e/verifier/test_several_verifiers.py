@@ -32,10 +32,10 @@ with folder() as temporary:
     expect(code == 2 and one in err and "has the clock 'model'" in err and "warm_up" not in out, "a reward that needs times", code, out, err)
 
     run = f"run.directory={temporary}/run"
-    for address, told in ((one, 0), (lax, 1)):
-        code, out, err = bicrl(*TRAIN, run, f"verifier.addresses=[{address}]", f"stages.1.steps={told}", "--allow-changed-config")
+    for address, warned in ((one, 0), (lax, 1)):
+        code, out, err = bicrl(*TRAIN, run, f"verifier.addresses=[{address}]", f"stages.1.steps={warned}", "--allow-changed-config")
         expect(code == 0, "a run by address", code, out, err)
-        expect(("verifier of another kind" in err) == (told == 1), "verdicts of another verifier are told", err)
+        expect(("verifier of another kind" in err) == (warned == 1), "verdicts of another verifier are told", err)
         state = Path(temporary, "run", "run.json")  # as if it had been stopped before its end
         state.write_text(state.read_text().replace("true", "false"))
     verifiers = {entry["verifier"] for entry in read_lines(f"{temporary}/run/ledger/rank-0.jsonl")}

@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/sandbox/service/service_support.h"
 #include "tests/support/support.h"
 

@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 #include "sandbox/frontend/candidate_compiler.h"
-#include "tasks/synthesiser.h"
+#include "tasks/synthetic/synthesiser.h"
 #include "tests/sandbox/service/service_support.h"
 #include "tests/support/support.h"
 

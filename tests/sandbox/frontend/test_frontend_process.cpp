@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "common/clock.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/json.h"
 #include "sandbox/frontend/candidate_compiler.h"
 #include "tests/sandbox/service/service_support.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "sandbox/box/process/command.h"
 #include "sandbox/interpreter/executor/device_program.h"
 #include "sandbox/recorder/recorder.h"

@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "sandbox/service/verifier_server.h"
 
 namespace bicrl {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/sandbox/service/service_support.h"
 
 namespace bicrl::testing {

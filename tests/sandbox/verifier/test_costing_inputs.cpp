@@ -5,7 +5,7 @@
 
 #include "sandbox/cost/cost_model.h"
 #include "sandbox/verifier/cost_summary.h"
-#include "tasks/synthesiser.h"
+#include "tasks/synthetic/synthesiser.h"
 #include "tests/sandbox/service/service_support.h"
 
 namespace bicrl {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/sandbox/service/service_support.h"
 #include "tests/sandbox/verifier/corpus.h"
 #include "tests/support/support.h"

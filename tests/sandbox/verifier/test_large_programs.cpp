@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/sandbox/service/service_support.h"
 #include "tests/sandbox/verifier/corpus.h"
 #include "tests/support/support.h"

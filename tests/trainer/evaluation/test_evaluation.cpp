@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "tasks/synthesiser.h"
+#include "common/files/files.h"
+#include "tasks/synthetic/synthesiser.h"
 #include "tests/support/support.h"
 #include "trainer/evaluation/evaluated_response.h"
 #include "trainer/run/reports/program_pair.h"

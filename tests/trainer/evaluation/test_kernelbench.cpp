@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/rng.h"
 #include "tests/support/support.h"
 #include "trainer/evaluation/eval_settings.h"

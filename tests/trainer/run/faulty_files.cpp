@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "common/files.h"
+#include "common/files/files.h"
 
 namespace bicrl::testing {
 namespace fs = std::filesystem;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "common/file_operations.h"
+#include "common/files/file_operations.h"
 
 namespace bicrl::testing {
 

@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/support/support.h"
 
 namespace bicrl {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/support/support.h"
 #include "trainer/run/reports/event_file.h"
 

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <map>
 
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/support/support.h"
 #include "trainer/run/reports/machine_description.h"
 

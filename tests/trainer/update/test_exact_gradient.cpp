@@ -10,10 +10,10 @@
 #include <map>
 
 #include "common/rng.h"
-#include "policy/dense_attention.h"
+#include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
+#include "rollout/decoding/sequence.h"
 #include "rollout/record/rejected_mass.h"
-#include "rollout/sequence.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;

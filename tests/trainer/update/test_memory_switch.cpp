@@ -2,7 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "policy/distribution.h"
-#include "rollout/decode_engine.h"
+#include "rollout/decoding/decode_engine.h"
 #include "tests/trainer/counting_allocator.h"
 #include "tests/trainer/small_steps.h"
 #include "tests/trainer/thread_ranks.h"

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/rng.h"
 #include "tests/support/support.h"
 

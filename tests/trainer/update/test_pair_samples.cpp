@@ -8,7 +8,7 @@
 #include <set>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "tests/support/support.h"
 #include "trainer/update/packing/pair_samples.h"
 

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "common/error.h"
 #include "trainer/update/operator_pass.h"
 

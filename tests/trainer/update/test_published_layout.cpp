@@ -9,7 +9,7 @@
 #include <set>
 
 #include "common/rng.h"
-#include "policy/dense_attention.h"
+#include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
 #include "trainer/update/objective/random_masks.h"
 

@@ -11,8 +11,8 @@
 #include <limits>
 
 #include "common/error.h"
+#include "policy/attention/packed_attention.h"
 #include "policy/distribution.h"
-#include "policy/packed_attention.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;

@@ -5,8 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "episode/episode.h"
+#include "rollout/decoding/sequence.h"
 #include "rollout/prompt_tokens.h"
-#include "rollout/sequence.h"
 #include "tasks/task_set.h"
 #include "tests/support/support.h"
 

@@ -12,8 +12,8 @@
 
 #include "common/error.h"
 #include "common/rng.h"
-#include "trainer/ranks/mpi_control_plane.h"
-#include "trainer/ranks/mpi_tensor_plane.h"
+#include "trainer/ranks/mpi/mpi_control_plane.h"
+#include "trainer/ranks/mpi/mpi_tensor_plane.h"
 #include "trainer/ranks/tensor_checksum.h"
 
 using namespace bicrl;

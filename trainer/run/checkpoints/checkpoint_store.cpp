@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/files.h"
+#include "common/files/files.h"
 #include "common/hash.h"
-#include "policy/checkpoint_manifest.h"
+#include "policy/files/checkpoint_manifest.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "common/file_operations.h"
+#include "common/files/file_operations.h"
 #include "common/hash.h"
 
 namespace bicrl {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "policy/checkpoint_io.h"
+#include "policy/files/checkpoint_io.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "common/file_operations.h"
-#include "policy/adapter_io.h"
-#include "policy/tokenizer.h"
+#include "common/files/file_operations.h"
+#include "policy/files/adapter_io.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "trainer/ranks/control_plane.h"
 #include "trainer/run/checkpoints/checkpoint_store.h"
 #include "trainer/run/checkpoints/host_copy.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "policy/safetensors.h"
+#include "policy/files/safetensors.h"
 
 namespace bicrl {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "policy/adapter_io.h"
-#include "policy/checkpoint_manifest.h"
-#include "policy/safetensors.h"
+#include "common/files/files.h"
+#include "policy/files/adapter_io.h"
+#include "policy/files/checkpoint_manifest.h"
+#include "policy/files/safetensors.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;

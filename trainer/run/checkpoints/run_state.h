@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "common/file_operations.h"
+#include "common/files/file_operations.h"
 #include "common/hash.h"
-#include "policy/safetensors.h"
+#include "policy/files/safetensors.h"
 #include "trainer/evaluation/evaluation.h"
 #include "trainer/update/policy_updater.h"
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "common/line_log.h"
+#include "common/files/line_log.h"
 #include "common/progress_bar.h"
 #include "episode/episode.h"
 #include "trainer/evaluation/evaluation.h"

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/files.h"
-#include "common/gzip.h"
+#include "common/files/files.h"
+#include "common/files/gzip.h"
 #include "episode/episode_fields.h"
 
 namespace bicrl {

@@ -10,7 +10,7 @@
 
 #include "episode/denoising_record.h"
 #include "episode/episode.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 
 namespace bicrl {
 

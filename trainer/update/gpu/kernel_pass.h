@@ -1,11 +1,11 @@
 // The scored pass by kernels on an NVIDIA GPU, for a policy in bf16: the written-out pass of its layers
-// (policy/policy_pass.h) and the fused head. Nothing in it waits for the device. Refers to the policy.
+// (policy/pass/policy_pass.h) and the fused head. Nothing in it waits for the device. Refers to the policy.
 #pragma once
 #include <optional>
 
-#include "policy/gpu/fused_head.h"
-#include "policy/gpu/gpu_pass_operations.h"
-#include "policy/policy_pass.h"
+#include "policy/gpu/head/fused_head.h"
+#include "policy/gpu/pass/gpu_pass_operations.h"
+#include "policy/pass/policy_pass.h"
 #include "trainer/update/memory/pass_memory.h"
 #include "trainer/update/scored_pass.h"
 

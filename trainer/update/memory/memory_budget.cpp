@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "common/error.h"
-#include "policy/kv_cache.h"
-#include "rollout/denoise_step.h"
-#include "rollout/scheduler.h"
+#include "policy/attention/kv_cache.h"
+#include "rollout/decoding/denoise_step.h"
+#include "rollout/decoding/scheduler.h"
 
 namespace bicrl {
 namespace {

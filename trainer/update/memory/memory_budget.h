@@ -13,7 +13,7 @@ namespace bicrl {
 
 struct DecodingMemory {
   int64_t cache_bytes = 0;    // keys and values
-  int64_t working_bytes = 0;  // of one forward (rollout/denoise_step.h)
+  int64_t working_bytes = 0;  // of one forward (rollout/decoding/denoise_step.h)
 };
 // Of `requests` responses at a time, or as many as the settings let generate, to prompts of `prompt_tokens`.
 DecodingMemory decoding_memory(const PolicyConfig& config, c10::Device device, c10::ScalarType dtype,

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/attention/packed_attention_plan.h"
 #include "policy/head.h"
-#include "policy/packed_attention_plan.h"
 #include "trainer/update/operator_pass.h"
 
 namespace bicrl {

@@ -12,10 +12,10 @@
 #include <optional>
 #include <vector>
 
+#include "policy/attention/packed_segment.h"
 #include "policy/lora_config.h"
-#include "policy/packed_segment.h"
+#include "policy/pass/recompute.h"
 #include "policy/policy_config.h"
-#include "policy/recompute.h"
 #include "trainer/update/packing/packing.h"
 
 namespace bicrl {

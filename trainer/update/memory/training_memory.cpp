@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/error.h"
-#include "policy/parameter_layout.h"
+#include "policy/parameters/parameter_layout.h"
 #include "trainer/update/gradient_buckets.h"
 
 namespace bicrl {

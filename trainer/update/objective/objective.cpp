@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "common/config_keys.h"
+#include "common/config/config_keys.h"
 #include "common/error.h"
 
 namespace bicrl {

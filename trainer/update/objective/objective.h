@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "policy/policy_config.h"
 #include "trainer/update/objective/surrogate.h"
 #include "trainer/update/packing/live_layout.h"

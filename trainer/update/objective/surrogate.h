@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 namespace bicrl {
 

@@ -8,8 +8,8 @@
 #include <functional>
 #include <string>
 
-#include "common/config.h"
-#include "policy/parameter_store.h"
+#include "common/config/config.h"
+#include "policy/parameters/parameter_store.h"
 #include "trainer/update/optimizer/fused_optimizer.h"
 #include "trainer/update/optimizer/saved_state.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "trainer/ranks/control_plane.h"
 
 namespace bicrl {

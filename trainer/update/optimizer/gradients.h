@@ -1,7 +1,7 @@
 // Gradients of a policy's parameters: when they are built, and their norm. Refer to the store, which must
 // outlive them. Not thread-safe.
 #pragma once
-#include "policy/parameter_store.h"
+#include "policy/parameters/parameter_store.h"
 #include "trainer/ranks/control_plane.h"
 
 namespace bicrl {

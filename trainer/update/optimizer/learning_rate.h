@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "common/config.h"
+#include "common/config/config.h"
 
 namespace bicrl {
 

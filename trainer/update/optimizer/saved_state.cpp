@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "common/error.h"
-#include "policy/tensor_source.h"
+#include "policy/files/tensor_source.h"
 
 namespace bicrl {
 

@@ -7,7 +7,7 @@
 
 #include "common/rng.h"
 #include "policy/policy_config.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "tasks/prompt.h"
 #include "tasks/task.h"
 #include "trainer/update/packing/sft.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "policy/packed_segment.h"
+#include "policy/attention/packed_segment.h"
 #include "trainer/update/packing/live_layout.h"
 
 namespace bicrl {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "policy/policy_config.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "trainer/inputs/pair_source.h"
 #include "trainer/update/packing/sft.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "common/config.h"
+#include "common/config/config.h"
 #include "policy/policy_config.h"
-#include "policy/tokenizer.h"
+#include "policy/tokenizer/tokenizer.h"
 #include "tasks/prompt.h"
 #include "trainer/update/packing/live_layout.h"
 

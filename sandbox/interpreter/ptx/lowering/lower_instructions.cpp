@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/one_of.h"
+#include "common/config/one_of.h"
 #include "sandbox/interpreter/ptx/execution/memory_access.h"
 #include "sandbox/interpreter/ptx/lowering/instruction_form.h"
 #include "sandbox/interpreter/ptx/lowering/loaded_module.h"

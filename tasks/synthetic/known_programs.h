@@ -1,0 +1,46 @@
+// Which right programs of a synthesised task are known to it. Some ways to compute fast are shown for some
+// operators and held back for others: a policy that has seen the parts can put them together where nobody
+// showed it, and only a reward can tell it that it should. Pure functions.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tasks/synthetic/synthetic_module.h"
+#include "tasks/synthetic/technique.h"
+#include "tasks/task.h"
+
+namespace bicrl {
+
+// Whether known programs of the composition's tasks may compute so. A property of the two alone, whatever
+// seed and options. With F(op) for a fixed choice of half the operators, and L(op) for another one:
+//   a kernel for several operators   where L(last operator)
+//   packs of 4, packs of 2           elementwise chains, 4 where F(first operator), else 2; stencils without
+//                                    tiles; rows of one lane; never with a row vector
+//   map unchecked | stride | row     elementwise chains | those and stencils | with a row vector
+//   across: tree                     everywhere
+//           shuffle                  max; softmax in three passes
+//           warps                    sum
+//   softmax in two passes | in one   with one lane or a tree | with a tree
+// Everything else that costs no more than the plain form's parts is shown everywhere.
+bool is_shown(const std::vector<std::string>& composition, const Technique& technique);
+
+// How a program of a synthesised task computes, and whether known programs of its operators may. Nothing for
+// other tasks, and for programs outside of the grammar. It does not say that the program is right.
+struct ProgramWay {
+  Technique technique;
+  bool shown = true;
+};
+std::optional<ProgramWay> way_of(const Task& task, std::string_view program);
+
+// Sets the task's program to that of the plain form, and its alternatives to shown forms, from dear to cheap
+// by guessed_cost(): all of them, or `most` drawn by what the task is, so that a larger number keeps those of
+// a smaller one. `task` is write_module()'s.
+void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed,
+                          size_t most, Task& task);
+
+// Takes the task's programs away; its module stays.
+void forget_programs(Task& task);
+
+}  // namespace bicrl
