@@ -6,7 +6,7 @@
 #include "common/error.h"
 #include "tasks/chat_template.h"
 #include "tasks/prompt_example.h"
-#include "verdict/fault_class.h"
+#include "verdict/fault/fault_class.h"
 
 namespace bicrl {
 namespace {
@@ -147,7 +147,7 @@ AttemptText shown(const Task& task, Stage stage, const FailedAttempt& attempt) {
 
 std::string chat_attempt(const AttemptText& text, const ChatForm& form) {
   std::string_view meaning;
-  for (const FaultClass& known : fault_classes())
+  for (const FaultClassEntry& known : fault_classes())
     if (known.name == text.fault_class) meaning = known.meaning;
   std::string reason = concat("It failed with the fault ", text.fault_class);
   if (!meaning.empty()) reason += concat(" (", meaning, ")");

@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "common/json.h"
-#include "verdict/fault_class.h"
+#include "verdict/fault/fault_class.h"
 #include "verdict/verdict_fields.h"
 #include "verdict/verifier_description.h"
 
@@ -122,7 +122,7 @@ std::optional<Outcome> parse_outcome(std::string_view name) {
 }
 
 std::string verdict_problem(const Verdict& verdict) {
-  if (!verdict.fault_class.empty() && !is_fault_class(verdict.fault_class))
+  if (!verdict.fault_class.empty() && !find_fault_class(verdict.fault_class))
     return concat("field 'fault_class' has the unknown value '", verdict.fault_class.substr(0, 80), "'");
   if (verdict.trials < 0 || verdict.trials_passed < 0 || verdict.trials_passed > verdict.trials)
     return concat("field 'trials_passed' is ", verdict.trials_passed, " of ", verdict.trials);

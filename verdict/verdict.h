@@ -30,7 +30,7 @@ inline constexpr const char* kMeasuredClock = "measured";
 struct Verdict {
   std::string request_id;
   Outcome outcome = Outcome::kInfrastructure;
-  std::string fault_class;  // empty if correct; see verdict/fault_class.h
+  std::string fault_class;  // empty if correct; see verdict/fault/fault_class.h
   std::string reached;      // how far it came: extract, compile, record, run, compare, time
   bool compiled = false;
   bool correct = false;

@@ -10,16 +10,9 @@
 namespace bicrl {
 namespace {
 
-CompileResult failure(const std::string& fault_class, const std::string& reason) {
+CompileResult failure(Fault fault) {
   CompileResult result;
-  result.fault_class = fault_class;
-  result.reason = reason;
-  return result;
-}
-
-CompileResult failure(const FrontendFault& fault) {
-  CompileResult result = failure(fault.fault_class, fault.reason);
-  result.infrastructure = fault.infrastructure;
+  result.fault = std::move(fault);
   return result;
 }
 
@@ -47,7 +40,7 @@ std::string program_key(const CudaProgram& program) {
 }
 
 size_t cost_of(const CompileResult& result) {
-  return sizeof result + result.reason.size() + (result.module ? result.module->size() : 0) +
+  return sizeof result + result.fault.reason.size() + (result.module ? result.module->size() : 0) +
          (result.ptx ? result.ptx->size() : 0);
 }
 
@@ -64,14 +57,10 @@ void define_macros(const CudaProgram& program, SplitProgram& split) {
 
 // Of several failures the most telling one: text that no backend can have, then what the host part lacks.
 CompileResult join(const HostModule& module, const std::shared_ptr<const FrontendDevice>& device) {
-  const FrontendFault& refused = device->fault;
-  if (refused.infrastructure || refused.fault_class == "unsupported") return failure(refused);
-  if (!module.bytes) {
-    CompileResult result = failure(module.fault_class, module.reason);
-    result.infrastructure = module.infrastructure;
-    return result;
-  }
-  if (refused.failed()) return failure(refused);
+  const Fault& refused = device->fault;
+  if (refused.is_infrastructure() || refused.is(FaultClass::kUnsupported)) return failure(refused);
+  if (!module.bytes) return failure(module.fault);
+  if (refused) return failure(refused);
   CompileResult result;
   result.module = module.bytes;
   result.ptx = {device, &device->ptx};
@@ -104,13 +93,14 @@ CompileResult CandidateCompiler::compile(const CudaProgram& program, std::stop_t
                                          size_t earlier_bytes, const std::string& architecture) {
   const size_t bytes = source_bytes(program) + earlier_bytes;
   if (bytes > options_.max_source_bytes)
-    return failure("extract", concat("the program compiles ", bytes, " bytes of text, over the limit of ",
-                                     options_.max_source_bytes));
+    return failure(Fault::of_program(
+        FaultClass::kExtract, concat("the program compiles ", bytes, " bytes of text, over the limit of ",
+                                     options_.max_source_bytes)));
   const std::string key = program_key(program);
   if (auto known = programs_.find(key)) return *known;
   const Stopwatch clock;
   CompileResult result = make(program, architecture, stop);
-  if (!result.infrastructure) programs_.insert(key, result, cost_of(result));
+  if (!result.fault.is_infrastructure()) programs_.insert(key, result, cost_of(result));
   result.compile_ms = clock.ms();
   return result;
 }
@@ -121,9 +111,9 @@ std::map<std::string, KernelResources> CandidateCompiler::resources(const CudaPr
   const std::string key = device_key(program);
   if (auto known = resources_.find(resources_key(key, architecture))) return *known;
   auto job = frontend_.begin(program, /*device_code=*/true, stop, architecture);
-  if (!job || job.value().split(stop).fault.failed()) return {};
+  if (!job || job.value().split(stop).fault) return {};
   std::optional<Resources> resources;
-  if (!job.value().device(stop).fault.failed()) resources = job.value().resources(stop);
+  if (!job.value().device(stop).fault) resources = job.value().resources(stop);
   frontend_.dismiss(std::move(job.value()));
   if (!resources) return {};
   keep(key, architecture, *resources);
@@ -144,21 +134,21 @@ std::shared_ptr<const FrontendDevice> CandidateCompiler::make_device(FrontendJob
   const std::string key = device_key(program);
   FrontendDevice made = job.device(stop);
   // What is asked besides must cost no program its verdict.
-  const bool again = made.ended && !made.fault.infrastructure && !architecture.empty();
+  const bool again = made.ended && !made.fault.is_infrastructure() && !architecture.empty();
   if (again) {
     auto alone = frontend_.begin(program, /*device_code=*/true, stop);
     if (!alone)
-      made.fault = {true, "", alone.reason()};
-    else if (const FrontendSplit split = alone.value().split(stop); split.fault.failed())
+      made.fault = Fault::infrastructure(alone.reason());
+    else if (const FrontendSplit split = alone.value().split(stop); split.fault)
       made.fault = split.fault;
     else
       made = alone.value().device(stop);
     if (alone) frontend_.dismiss(std::move(alone.value()));
   }
   const auto device = std::make_shared<const FrontendDevice>(std::move(made));
-  if (device->fault.infrastructure) return device;
+  if (device->fault.is_infrastructure()) return device;
   devices_.insert(key, device, sizeof *device + device->ptx.size() + device->fault.reason.size());
-  if (device->fault.failed() || architecture.empty() || again) return device;
+  if (device->fault || architecture.empty() || again) return device;
   if (const auto resources = job.resources(stop)) keep(key, architecture, *resources);
   return device;
 }
@@ -168,14 +158,14 @@ CompileResult CandidateCompiler::make(const CudaProgram& program, const std::str
   std::shared_ptr<const FrontendDevice> device;
   if (auto known = devices_.find(device_key(program))) device = *known;
   auto job = frontend_.begin(program, !device, stop, architecture);
-  if (!job) return failure({true, "", job.reason()});
+  if (!job) return failure(Fault::infrastructure(job.reason()));
   FrontendSplit split = job.value().split(stop);
-  if (split.fault.failed()) return failure(split.fault);
+  if (split.fault) return failure(split.fault);
   if (!split.program.issues.empty()) {
     frontend_.dismiss(std::move(job.value()));
     const SplitIssue& issue = split.program.issues.front();
-    return failure(issue.fault_class,
-                   issue.line > 0 ? concat("line ", issue.line, ": ", issue.reason) : issue.reason);
+    return failure(Fault::of_program(
+        issue.fault_class, issue.line > 0 ? concat("line ", issue.line, ": ", issue.reason) : issue.reason));
   }
   define_macros(program, split.program);
   // The thread outlives its box: the future is waited for.

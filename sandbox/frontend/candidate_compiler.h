@@ -18,6 +18,7 @@
 #include "sandbox/frontend/frontend_process.h"
 #include "sandbox/frontend/host_module.h"
 #include "sandbox/frontend/split/splitter.h"
+#include "verdict/fault/fault.h"
 
 namespace bicrl {
 
@@ -34,10 +35,8 @@ struct CompileResult {
   std::shared_ptr<const std::string> module;  // bytes of the shared object; null on failure
   std::shared_ptr<const std::string> ptx;     // null on failure
   bool cut = false;                           // the PTX is of the text without its host functions
-  bool infrastructure = false;                // of a failure: a box failed, the text may be good
-  std::string fault_class;                    // of a failure that is the candidate's
-  std::string reason;
-  double compile_ms = 0;  // 0 if all of it was known
+  Fault fault;                                // infrastructure: a box failed, the text may be good
+  double compile_ms = 0;                      // 0 if all of it was known
 };
 
 // What counts toward max_source_bytes.

@@ -300,23 +300,27 @@ std::string without_paths(std::string_view line) {
 }
 
 // What the line says of the host part's headers: a class that explains the failure, or none.
-CompileFailure explained_by(std::string_view line, const InstalledApi& api) {
+std::optional<Fault> explained_by(std::string_view line, const InstalledApi& api) {
   const Missing missing = missing_in(line);
   if (const auto word = missing_operator(line, missing); !word.empty())
-    return {"framework_fallback", "the C++ part calls the framework: " + std::string(word)};
+    return Fault::of_program(FaultClass::kFrameworkFallback,
+                             "the C++ part calls the framework: " + std::string(word));
   if (const auto word = missing_api(missing, api); !word.empty())
-    return {"unsupported", "the host part cannot have '" + std::string(word) + "'"};
+    return Fault::of_program(FaultClass::kUnsupported,
+                             "the host part cannot have '" + std::string(word) + "'");
   if (const auto type = unbound_type(line); !type.empty())
-    return {"unsupported", "a bound function takes or returns '" + std::string(type) + "'"};
+    return Fault::of_program(FaultClass::kUnsupported,
+                             "a bound function takes or returns '" + std::string(type) + "'");
   if (const auto header = missing_header(line, api); !header.empty())
-    return {"unsupported", "the host part cannot have the header '" + std::string(header) + "'"};
-  return {};
+    return Fault::of_program(FaultClass::kUnsupported,
+                             "the host part cannot have the header '" + std::string(header) + "'");
+  return std::nullopt;
 }
 
 }  // namespace
 
-CompileFailure classify_compile_failure(std::string_view output, const InstalledApi& api) {
-  CompileFailure failure{"compile", ""};
+Fault classify_compile_failure(std::string_view output, const InstalledApi& api) {
+  Fault failure = Fault::of_program(FaultClass::kCompile, "");
   std::string lines;
   for (size_t at = 0; at < output.size();) {
     const size_t end = std::min(output.find('\n', at), output.size());
@@ -325,9 +329,9 @@ CompileFailure classify_compile_failure(std::string_view output, const Installed
     const bool error =
         line.find("error:") != std::string_view::npos || line.find("undefined") != std::string_view::npos;
     if (!error) continue;
-    if (failure.fault_class == "compile")
-      if (CompileFailure found = explained_by(line, api); !found.fault_class.empty())
-        failure = {found.fault_class, found.reason + "\n"};
+    if (failure.is(FaultClass::kCompile))
+      if (const auto found = explained_by(line, api))
+        failure = Fault::of_program(found->fault_class, found->reason + "\n");
     if (lines.size() < kMaxReasonBytes) lines += without_paths(line.substr(0, 400)) + "\n";
   }
   failure.reason += lines;

@@ -15,26 +15,22 @@ constexpr double kFrontendPatience_s = 60;
 constexpr size_t kMaxClaimBytes = 2000;
 
 // What a child may say of its text. It reads hostile text and may have been taken over by it.
-constexpr std::array kClaimableOfFrontend = {"library_call", "unsupported", "compile", "extract", "memory"};
+constexpr std::array kClaimableOfFrontend = {FaultClass::kLibraryCall, FaultClass::kUnsupported,
+                                             FaultClass::kCompile, FaultClass::kExtract, FaultClass::kMemory};
 
-std::string claimed_class(const nlohmann::json& said) {
-  const std::string name = said.value("class", "");
-  return std::find(kClaimableOfFrontend.begin(), kClaimableOfFrontend.end(), name) !=
-                 kClaimableOfFrontend.end()
-             ? name
-             : "compile";
+FaultClass claimed_class(const nlohmann::json& said) {
+  const auto claimed = find_fault_class(said.value("class", ""));
+  return claimed && std::ranges::find(kClaimableOfFrontend, *claimed) != kClaimableOfFrontend.end()
+             ? *claimed
+             : FaultClass::kCompile;
 }
 
 std::string claimed_reason(const nlohmann::json& said) {
   return said.value("reason", "").substr(0, kMaxClaimBytes);
 }
 
-FrontendFault candidate_fault(const std::string& fault_class, const std::string& reason) {
-  return {false, fault_class, reason};
-}
-
-const FrontendFault kNonsense =
-    candidate_fault("compile", "the compilation of this text gave no sound answer");
+const Fault kNonsense =
+    Fault::of_program(FaultClass::kCompile, "the compilation of this text gave no sound answer");
 
 SplitProgram read_split(const nlohmann::json& said) {
   SplitProgram split;
@@ -142,7 +138,7 @@ FrontendDevice FrontendJob::device(std::stop_token stop) {
   }
   try {
     if (!frame->header.at("ok").get<bool>()) {
-      device.fault = candidate_fault(claimed_class(frame->header), claimed_reason(frame->header));
+      device.fault = Fault::of_program(claimed_class(frame->header), claimed_reason(frame->header));
     } else if (frame->blobs.size() != 1) {
       device.fault = kNonsense;
     } else {
@@ -169,20 +165,24 @@ std::optional<std::map<std::string, KernelResources>> FrontendJob::resources(std
 }
 
 // How a child ended that owes an answer.
-FrontendFault FrontendJob::end() {
+Fault FrontendJob::end() {
   if (!child_) return kNonsense;
   const ChildResult end = child_->finish();
   child_.reset();
   switch (end.end) {
     case ChildEnd::kTimeout:
-      return candidate_fault("timeout", "the compilation of the device code takes longer than its limit");
+      return Fault::of_program(FaultClass::kTimeout,
+                               "the compilation of the device code takes longer than its limit");
     case ChildEnd::kMemory:
-      return candidate_fault("memory", "the device code needs more memory to compile than its limit");
+      return Fault::of_program(FaultClass::kMemory,
+                               "the device code needs more memory to compile than its limit");
     case ChildEnd::kSignalled:
-      return candidate_fault("compile", concat("the device compiler crashed (signal ", end.code, ")"));
+      return Fault::of_program(FaultClass::kCompile,
+                               concat("the device compiler crashed (signal ", end.code, ")"));
     case ChildEnd::kExited:
       if (end.output.find("MemoryError") != std::string::npos)
-        return candidate_fault("memory", "the device code needs more memory to compile than its limit");
+        return Fault::of_program(FaultClass::kMemory,
+                                 "the device code needs more memory to compile than its limit");
       return kNonsense;
     case ChildEnd::kBadFrame:
     case ChildEnd::kOutputLimit:
@@ -191,7 +191,8 @@ FrontendFault FrontendJob::end() {
     case ChildEnd::kBoxFailed:
       break;
   }
-  return {true, "", end.end == ChildEnd::kCancelled ? "cancelled" : "front-end box: " + end.reason};
+  return Fault::infrastructure(end.end == ChildEnd::kCancelled ? "cancelled"
+                                                               : "front-end box: " + end.reason);
 }
 
 }  // namespace bicrl

@@ -14,6 +14,7 @@
 #include "sandbox/frontend/device/cubin_resources.h"
 #include "sandbox/frontend/device_toolchain.h"
 #include "sandbox/frontend/split/splitter.h"
+#include "verdict/fault/fault.h"
 
 namespace bicrl {
 
@@ -23,21 +24,13 @@ struct FrontendOptions {
   uint64_t memory_bytes = 1ull << 30;
 };
 
-// Why there is no answer. An empty class and no infrastructure: there is one.
-struct FrontendFault {
-  bool infrastructure = false;
-  std::string fault_class;  // "compile", "timeout", "memory", "unsupported"
-  std::string reason;
-  bool failed() const { return infrastructure || !fault_class.empty(); }
-};
-
 struct FrontendSplit {
-  FrontendFault fault;
+  Fault fault;
   SplitProgram program;
 };
 
 struct FrontendDevice {
-  FrontendFault fault;
+  Fault fault;
   std::string ptx;
   bool cut = false;    // host functions had to be left out
   bool ended = false;  // of a fault: it had no answer when it ended, or was ended by a limit
@@ -56,7 +49,7 @@ class FrontendJob {
  private:
   friend class FrontendProcess;
   explicit FrontendJob(std::unique_ptr<ZygoteChild> child) : child_(std::move(child)) {}
-  FrontendFault end();
+  Fault end();
   std::unique_ptr<ZygoteChild> child_;
 };
 

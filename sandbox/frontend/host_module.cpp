@@ -64,21 +64,24 @@ ZygoteSpec compiler_spec(const Prelude& prelude) {
   return spec;
 }
 
-HostModule compiler_lost(const std::string& reason) { return {nullptr, true, "", "compile box: " + reason}; }
-
-HostModule fault(const std::string& fault_class, const std::string& reason) {
-  return {nullptr, false, fault_class, reason};
+HostModule compiler_lost(const std::string& reason) {
+  return {nullptr, Fault::infrastructure("compile box: " + reason)};
 }
 
-const HostModule kCancelled{nullptr, true, "", "cancelled"};
-const HostModule kCompilerNonsense = fault("compile", "the compilation of this text gave no sound answer");
+HostModule failed(FaultClass fault_class, const std::string& reason) {
+  return {nullptr, Fault::of_program(fault_class, reason)};
+}
+
+const HostModule kCancelled{nullptr, Fault::infrastructure("cancelled")};
+const HostModule kCompilerNonsense =
+    failed(FaultClass::kCompile, "the compilation of this text gave no sound answer");
 
 HostModule compiler_out_of_memory() {
-  return fault("memory", "compilation needs more memory than its limit");
+  return failed(FaultClass::kMemory, "compilation needs more memory than its limit");
 }
 
 HostModule too_long(const HostModuleOptions& options) {
-  return fault("timeout", concat("compilation took longer than ", options.cpu_s, " s"));
+  return failed(FaultClass::kTimeout, concat("compilation took longer than ", options.cpu_s, " s"));
 }
 
 }  // namespace
@@ -103,8 +106,9 @@ HostModule HostModules::compile(const SplitProgram& program, std::stop_token sto
   // A linker that gets no thread aborts: processes of an earlier tenant may still count for a moment.
   // Whatever a text does, it buys another try and no more.
   if (module.linker_aborted) module = run_compiler(program, stop);
-  if (!module.infrastructure)
-    cache_.insert(key, module, key.size() + module.reason.size() + (module.bytes ? module.bytes->size() : 0));
+  if (!module.fault.is_infrastructure())
+    cache_.insert(key, module,
+                  key.size() + module.fault.reason.size() + (module.bytes ? module.bytes->size() : 0));
   return module;
 }
 
@@ -145,18 +149,17 @@ HostModule HostModules::read_answer(Frame& answer) const {
   if (answer.blobs.size() != 1) return kCompilerNonsense;
   std::string& blob = answer.blobs.front();
   if (said.at("ok").get<bool>()) {
-    if (blob.empty()) return fault("compile", "the compiled module is larger than its limit");
-    return {std::make_shared<const std::string>(std::move(blob)), false, "", ""};
+    if (blob.empty()) return failed(FaultClass::kCompile, "the compiled module is larger than its limit");
+    return {std::make_shared<const std::string>(std::move(blob)), {}};
   }
   const int signal = said.at("signal").get<int>();
   if (signal == SIGXCPU) return too_long(options_);
-  if (signal == SIGXFSZ) return fault("compile", "the compiled module is larger than its limit");
+  if (signal == SIGXFSZ) return failed(FaultClass::kCompile, "the compiled module is larger than its limit");
   if (mentions_exhausted_memory(blob)) return compiler_out_of_memory();
   if (signal == SIGABRT && said.at("program") != "cc1plus")
-    return {nullptr, false, "compile", "the linker aborted", /*linker_aborted=*/true};
-  if (signal != 0) return fault("compile", concat("the compiler crashed (signal ", signal, ")"));
-  const CompileFailure failure = classify_compile_failure(blob, api_);
-  return fault(failure.fault_class, failure.reason);
+    return {nullptr, Fault::of_program(FaultClass::kCompile, "the linker aborted"), /*linker_aborted=*/true};
+  if (signal != 0) return failed(FaultClass::kCompile, concat("the compiler crashed (signal ", signal, ")"));
+  return {nullptr, classify_compile_failure(blob, api_)};
 }
 
 HostModule HostModules::read_end(const ChildResult& end) const {

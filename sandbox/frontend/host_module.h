@@ -13,6 +13,7 @@
 #include "sandbox/frontend/host_compiler.h"
 #include "sandbox/frontend/installed_api.h"
 #include "sandbox/frontend/split/splitter.h"
+#include "verdict/fault/fault.h"
 
 namespace bicrl {
 
@@ -25,8 +26,7 @@ struct HostModuleOptions {
 
 struct HostModule {
   std::shared_ptr<const std::string> bytes;  // of the shared object; null on failure
-  bool infrastructure = false;
-  std::string fault_class, reason;
+  Fault fault;
   bool linker_aborted = false;  // for want of a thread, it may be: worth another try
 };
 

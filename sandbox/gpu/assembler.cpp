@@ -17,16 +17,17 @@ constexpr uint64_t kMemoryBytes = 2ull << 30, kMostCodeBytes = 64ull << 20;
 constexpr size_t kMaxAssemblerBytes = 4000;
 constexpr int kOutOfMemoryStatus = 4;  // of bicrl-assemble
 
-MachineCode failed(const std::string& fault_class, const std::string& reason) {
-  return {nullptr, false, fault_class, reason};
+MachineCode failed(FaultClass fault_class, const std::string& reason) {
+  return {nullptr, Fault::of_program(fault_class, reason)};
 }
 
-MachineCode assembler_lost(const std::string& reason) { return {nullptr, true, "", reason}; }
+MachineCode assembler_lost(const std::string& reason) { return {nullptr, Fault::infrastructure(reason)}; }
 
-const MachineCode kAssemblerNonsense = failed("compile", "the assembly of this text gave no sound answer");
+const MachineCode kAssemblerNonsense =
+    failed(FaultClass::kCompile, "the assembly of this text gave no sound answer");
 
 MachineCode assembler_out_of_memory() {
-  return failed("memory", "machine code needs more memory than its limit");
+  return failed(FaultClass::kMemory, "machine code needs more memory than its limit");
 }
 
 std::filesystem::path find_library(const std::filesystem::path& libraries) {
@@ -70,7 +71,7 @@ Assembler::Assembler(BoxHost& host, const PythonInstall& python, const std::file
 // It reads hostile text and may have been taken over by it: nothing it says is infrastructure.
 MachineCode Assembler::assemble(const std::string& ptx, std::stop_token stop) {
   const std::string key = hash_hex(ptx);
-  if (auto known = known_.find(key); known && known->ptx == ptx) return {known->code, false, "", ""};
+  if (auto known = known_.find(key); known && known->ptx == ptx) return {known->code, {}};
   auto child = zygote_.fork(limits_of_a_text(), stop);
   if (!child) return assembler_lost("the assembler's box: " + child.reason());
   std::optional<Frame> answer;
@@ -81,10 +82,10 @@ MachineCode Assembler::assemble(const std::string& ptx, std::stop_token stop) {
   if (answer->blobs.size() != 1 || ok == answer->header.end() || !ok->is_boolean()) return kAssemblerNonsense;
   std::string& blob = answer->blobs.front();
   if (!ok->get<bool>())
-    return failed("compile", "for " + architecture_ + ": " + blob.substr(0, kMaxAssemblerBytes));
+    return failed(FaultClass::kCompile, "for " + architecture_ + ": " + blob.substr(0, kMaxAssemblerBytes));
   const auto code = std::make_shared<const std::string>(std::move(blob));
   known_.insert(key, {ptx, code}, ptx.size() + code->size());
-  return {code, false, "", ""};
+  return {code, {}};
 }
 
 // How a child ended that owes an answer.
@@ -93,12 +94,12 @@ MachineCode Assembler::read_end(const ChildResult& end) const {
     case ChildEnd::kMemory:
       return assembler_out_of_memory();
     case ChildEnd::kTimeout:
-      return failed("timeout", concat("machine code takes longer than ", kCpu_s, " s"));
+      return failed(FaultClass::kTimeout, concat("machine code takes longer than ", kCpu_s, " s"));
     case ChildEnd::kExited:
       return end.code == kOutOfMemoryStatus ? assembler_out_of_memory() : kAssemblerNonsense;
     case ChildEnd::kSignalled:
       if (end.code == SIGKILL) return assembler_lost("somebody has killed the assembler");
-      return failed("compile", concat("the assembler ends in a signal: ", strsignal(end.code)));
+      return failed(FaultClass::kCompile, concat("the assembler ends in a signal: ", strsignal(end.code)));
     case ChildEnd::kBadFrame:
     case ChildEnd::kOutputLimit:
       return kAssemblerNonsense;

@@ -10,14 +10,13 @@
 #include "common/lru_cache.h"
 #include "sandbox/box/box_host.h"
 #include "sandbox/box/zygote.h"
+#include "verdict/fault/fault.h"
 
 namespace bicrl {
 
 struct MachineCode {
   std::shared_ptr<const std::string> code;  // null on failure
-  bool infrastructure = false;              // of a failure
-  std::string fault_class;                  // of a failure that is the text's
-  std::string reason;
+  Fault fault;
 };
 
 class Assembler {

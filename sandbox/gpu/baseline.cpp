@@ -56,15 +56,15 @@ std::unique_ptr<GpuProcess> Baseline::replace() noexcept try {
   return nullptr;
 }
 
-timing::Step Baseline::Session::open(const std::vector<int>& files, size_t plan, double patience_s) {
-  if (!holds_) return timing::Step::infrastructure("cancelled");
+Fault Baseline::Session::open(const std::vector<int>& files, size_t plan, double patience_s) {
+  if (!holds_) return Fault::infrastructure("cancelled");
   if (const auto hello = owner_.process_->hello(kStart_s, stop_); !hello) {
     lost_ = true;
-    return timing::Step::infrastructure("the references' process: " + hello.reason());
+    return Fault::infrastructure("the references' process: " + hello.reason());
   }
   nlohmann::json said;
-  timing::Step step = read(owner_.process_->request(files, plan, patience_s, stop_), said);
-  if (!step.done()) return step;
+  Fault step = read(owner_.process_->request(files, plan, patience_s, stop_), said);
+  if (step) return step;
   if (said.contains("untimed")) {
     untimed_ = said["untimed"];
     return read(owner_.process_->listen(kStep_s, stop_), said);
@@ -74,44 +74,44 @@ timing::Step Baseline::Session::open(const std::vector<int>& files, size_t plan,
   return {};
 }
 
-timing::Step Baseline::Session::prepare(size_t draw) {
+Fault Baseline::Session::prepare(size_t draw) {
   nlohmann::json said;
   if (!owner_.process_->post({{"window", "prepare"}, {"draw", draw}})) return read({}, said);
   preparing_ = true;
   return {};
 }
 
-timing::Step Baseline::Session::await_ready() {
+Fault Baseline::Session::await_ready() {
   if (!preparing_) return {};
   preparing_ = false;
   nlohmann::json said;
   return read(owner_.process_->listen(kStep_s, {}), said);
 }
 
-timing::Step Baseline::Session::time(const std::string& side, bool by_stream, timing::TimedCall& call) {
+Fault Baseline::Session::time(const std::string& side, bool by_stream, timing::TimedCall& call) {
   nlohmann::json said;
-  timing::Step step = tell({{"window", "time"}, {"side", side}, {"by_stream", by_stream}}, said);
-  if (!step.done()) return step;
+  Fault step = tell({{"window", "time"}, {"side", side}, {"by_stream", by_stream}}, said);
+  if (step) return step;
   call.event_ms = said.at("event_ms").get<double>();
   call.host_ms = said.at("host_ms").get<double>();
   return step;
 }
 
-timing::Step Baseline::Session::tell(const nlohmann::json& asked, nlohmann::json& said) {
+Fault Baseline::Session::tell(const nlohmann::json& asked, nlohmann::json& said) {
   // Not given up where somebody asks to stop: a process in the middle of a step would have to start anew.
   return read(owner_.process_->tell(asked, kStep_s, {}), said);
 }
 
-timing::Step Baseline::Session::read(const GpuProcess::Said& answer, nlohmann::json& said) {
+Fault Baseline::Session::read(const GpuProcess::Said& answer, nlohmann::json& said) {
   said = answer.content;
   if (answer.kind == GpuProcess::Reply::Kind::kDone && !said.contains("error")) return {};
   lost_ = true;
   if (said.contains("error"))
-    return timing::Step::infrastructure("the references' process: " + said["error"].get<std::string>());
-  if (answer.kind == GpuProcess::Reply::Kind::kCancelled) return timing::Step::infrastructure("cancelled");
+    return Fault::infrastructure("the references' process: " + said["error"].get<std::string>());
+  if (answer.kind == GpuProcess::Reply::Kind::kCancelled) return Fault::infrastructure("cancelled");
   if (answer.kind == GpuProcess::Reply::Kind::kSilent)
-    return timing::Step::infrastructure("the references' process does not answer");
-  return timing::Step::infrastructure("the references' process " + owner_.process_->end());
+    return Fault::infrastructure("the references' process does not answer");
+  return Fault::infrastructure("the references' process " + owner_.process_->end());
 }
 
 }  // namespace bicrl

@@ -13,6 +13,7 @@
 
 #include "sandbox/gpu/gpu_process.h"
 #include "sandbox/gpu/timing/window.h"
+#include "verdict/fault/fault.h"
 
 namespace bicrl {
 
@@ -36,17 +37,17 @@ class Baseline {
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
     // `files` and `plan` as of GpuProcess::request().
-    timing::Step open(const std::vector<int>& files, size_t plan, double patience_s);
+    Fault open(const std::vector<int>& files, size_t plan, double patience_s);
     const std::string& untimed() const { return untimed_; }  // why the module cannot be timed; else empty
     bool has_graph() const { return has_graph_; }            // all sides can be replayed from graphs
-    timing::Step prepare(size_t draw);                       // begins with it
-    timing::Step await_ready();
+    Fault prepare(size_t draw);                              // begins with it
+    Fault await_ready();
     // `side`: "eager" or "compile".
-    timing::Step time(const std::string& side, bool by_stream, timing::TimedCall& call);
+    Fault time(const std::string& side, bool by_stream, timing::TimedCall& call);
 
    private:
-    timing::Step tell(const nlohmann::json& asked, nlohmann::json& said);
-    timing::Step read(const GpuProcess::Said& answer, nlohmann::json& said);
+    Fault tell(const nlohmann::json& asked, nlohmann::json& said);
+    Fault read(const GpuProcess::Said& answer, nlohmann::json& said);
     Baseline& owner_;
     const std::stop_token stop_;
     std::string untimed_;

@@ -17,18 +17,7 @@ constexpr int kOldestArchitecture = 90;  // of DeviceCompilerOptions::architectu
 constexpr int kOldestDriver = 13000;     // that reads machine code of torch's wheels
 
 void infrastructure(RunResult& result, const std::string& reason) {
-  result.infrastructure = true;
-  result.reason = reason;
-}
-
-void fault(RunResult& result, const std::string& fault_class, const std::string& reason) {
-  result.fault_class = fault_class;
-  result.reason = reason;
-}
-
-void end_in(RunResult& result, const timing::Step& step) {
-  if (step.end == timing::Step::End::kInfrastructure) return infrastructure(result, step.reason);
-  fault(result, step.fault_class, step.reason);
+  result.fault = Fault::infrastructure(reason);
 }
 
 [[noreturn]] void unavailable(const std::string& reason) {
@@ -53,7 +42,7 @@ GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const Py
   assembler_ = assembler(hello_.at("architecture"));
   const auto own = [&](const char* text) {
     MachineCode made = assembler_->assemble(text);
-    if (!made.code) unavailable("no machine code can be made for it: " + made.reason);
+    if (!made.code) unavailable("no machine code can be made for it: " + made.fault.reason);
     return made.code;
   };
   poison_ = own(gpu::kSharedPoisonText);
@@ -160,7 +149,7 @@ RunResult GpuBackend::run(const RunPlan& asked, std::stop_token stop) {
   RunPlan plan = asked;
   for (RunRequest& run : plan.runs) run.shadows = run.watch_reads = run.count = false;
   if (const std::string problem = too_large(*plan.trace); !problem.empty()) {
-    fault(result, "memory", problem);
+    result.fault = Fault::of_program(FaultClass::kMemory, problem);
     return result;
   }
   try {
@@ -170,7 +159,7 @@ RunResult GpuBackend::run(const RunPlan& asked, std::stop_token stop) {
   } catch (const Error& error) {
     infrastructure(result, error.what());
   }
-  result.device_lost = result.infrastructure && !stop.stop_requested() && is_lost(stop);
+  result.device_lost = result.fault.is_infrastructure() && !stop.stop_requested() && is_lost(stop);
   result.run_ms = clock.ms();
   return result;
 }
@@ -215,8 +204,8 @@ nlohmann::json GpuBackend::describe_program(const Trace& trace, const std::vecto
 void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& result) {
   const Assembled assembled = assemble(plan.modules, stop);
   if (!assembled.done) {
-    if (assembled.failed.infrastructure) return infrastructure(result, assembled.failed.reason);
-    return fault(result, assembled.failed.fault_class, assembled.failed.reason);
+    result.fault = assembled.failed.fault;
+    return;
   }
   JobFiles files;
   nlohmann::json asked = describe_program(*plan.trace, plan.modules, assembled, files);
@@ -253,23 +242,28 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
     case GpuProcess::Reply::Kind::kGone:
       return infrastructure(result, "the GPU's process " + ended);
     case GpuProcess::Reply::Kind::kSilent:
-      return end_in(result, silent(stop));
+      result.fault = silent(stop);
+      return;
     case GpuProcess::Reply::Kind::kDone:
       break;
   }
   const auto said = nlohmann::json::parse(read_whole(files.numbers()[control]));
   if (said.contains("error")) return infrastructure(result, said["error"]);
-  if (said.contains("unsupported")) return fault(result, "unsupported", said["unsupported"]);
+  if (said.contains("unsupported")) {
+    result.fault = Fault::of_program(FaultClass::kUnsupported, said["unsupported"]);
+    return;
+  }
   read_runs(said, plan, read_whole(files.numbers()[outputs]), result);
 }
 
 // A process that meets none of its own limits hangs in the driver. If another one gets a context, the device
 // is well, and what hung was this program's.
-timing::Step GpuBackend::silent(std::stop_token stop) {
+Fault GpuBackend::silent(std::stop_token stop) {
   const auto another = start();
   const auto hello = another->hello(kGpuStart_s, stop);
-  if (!hello) return timing::Step::infrastructure("GPU: " + hello.reason());
-  return timing::Step::fault("timeout", "the device has not come back from the kernels within their limit");
+  if (!hello) return Fault::infrastructure("GPU: " + hello.reason());
+  return Fault::of_program(FaultClass::kTimeout,
+                           "the device has not come back from the kernels within their limit");
 }
 
 std::string GpuBackend::why_no_process() const {

@@ -84,7 +84,7 @@ class GpuBackend : public Backend {
   SanitizerReport watch(const RunPlan& plan, const Assembled& assembled, const std::string& tool,
                         std::stop_token stop);
   // Whose fault it is that a process of the loader says nothing.
-  timing::Step silent(std::stop_token stop);
+  Fault silent(std::stop_token stop);
   bool is_lost(std::stop_token stop);
   std::string why_no_process() const;
 

@@ -34,7 +34,7 @@ std::string problem_of(GpuProcess::Reply::Kind kind, const std::string& control)
     if (said.contains(key)) return said.value(key, "");
   const auto& runs = said.value("runs", nlohmann::json::array());
   if (runs.size() != 1) return "the report of the GPU's process is malformed";
-  return runs[0].contains("fault") ? fault_text(runs[0]["fault"]) : "";
+  return runs[0].contains("fault") ? read_fault(runs[0]["fault"]).reason : "";
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ SanitizerReport GpuBackend::sanitize(const RunPlan& plan, const std::vector<std:
   };
   try {
     const Assembled assembled = assemble(plan.modules, stop);
-    if (!assembled.done) return {.findings = {}, .problem = assembled.failed.reason};
+    if (!assembled.done) return {.findings = {}, .problem = assembled.failed.fault.reason};
     std::unique_lock alone(watching_, std::defer_lock);
     while (!alone.try_lock_for(kSanitizerLook))
       if (stop.stop_requested()) return {.findings = {}, .problem = "cancelled"};

@@ -19,7 +19,6 @@ namespace bicrl {
 namespace {
 
 using nlohmann::json;
-using timing::Step;
 using timing::TimedCall;
 
 // The module's first calls, which load code; to compile it takes minutes.
@@ -33,9 +32,9 @@ class LoaderParty : public timing::TimedParty {
   LoaderParty(GpuProcess& process, double patience_s, std::stop_token stop)
       : process_(process), patience_s_(patience_s), stop_(std::move(stop)) {}
 
-  Step open(const JobFiles& files, size_t plan, size_t control) {
+  Fault open(const JobFiles& files, size_t plan, size_t control) {
     json said;
-    if (Step step = read(process_.request(files.numbers(), plan, patience_s_, stop_), said); !step.done())
+    if (Fault step = read(process_.request(files.numbers(), plan, patience_s_, stop_), said); step)
       return step;
     if (said.contains("done")) return refused(json::parse(read_whole(files.descriptor(control))));
     if (said.contains("untimed")) {
@@ -49,25 +48,25 @@ class LoaderParty : public timing::TimedParty {
   }
 
   // Copies of megabytes, which the references make at the same time.
-  Step prepare(size_t draw) override {
+  Fault prepare(size_t draw) override {
     json said;
-    return process_.post({{"window", "prepare"}, {"draw", draw}}) ? Step{} : read({}, said);
+    return process_.post({{"window", "prepare"}, {"draw", draw}}) ? Fault{} : read({}, said);
   }
-  Step await_ready() override {
+  Fault await_ready() override {
     json said;
     return read(process_.listen(patience_s_, stop_), said);
   }
 
-  Step time(TimedCall& call) override {
+  Fault time(TimedCall& call) override {
     json said;
-    Step step = tell({{"window", "time"}, {"by_stream", by_stream}}, said);
-    if (!step.done()) return step;
+    Fault step = tell({{"window", "time"}, {"by_stream", by_stream}}, said);
+    if (step) return step;
     call.event_ms = said.at("event_ms").get<double>();
     call.host_ms = said.at("host_ms").get<double>();
     return step;
   }
 
-  Step close() {
+  Fault close() {
     if (!open_) return {};
     open_ = false;
     return end(process_.tell({{"window", "close"}}, patience_s_, stop_));
@@ -81,31 +80,32 @@ class LoaderParty : public timing::TimedParty {
   bool by_stream = false;
 
  private:
-  Step tell(const json& asked, json& said) { return read(process_.tell(asked, patience_s_, stop_), said); }
+  Fault tell(const json& asked, json& said) { return read(process_.tell(asked, patience_s_, stop_), said); }
 
-  Step end(const GpuProcess::Said& answer) {
+  Fault end(const GpuProcess::Said& answer) {
     json said;
-    Step step = read(answer, said);
-    if (step.done()) reusable_ = !said.value("retire", true);
+    Fault step = read(answer, said);
+    if (!step) reusable_ = !said.value("retire", true);
     return step;
   }
 
-  static Step refused(const json& control) {
-    if (control.contains("unsupported")) return Step::fault("unsupported", control["unsupported"]);
-    return Step::infrastructure(control.value("error", "the GPU's process opens no window"));
+  static Fault refused(const json& control) {
+    if (control.contains("unsupported"))
+      return Fault::of_program(FaultClass::kUnsupported, control["unsupported"]);
+    return Fault::infrastructure(control.value("error", "the GPU's process opens no window"));
   }
 
-  Step read(const GpuProcess::Said& answer, json& said) {
+  Fault read(const GpuProcess::Said& answer, json& said) {
     using Kind = GpuProcess::Reply::Kind;
     said = answer.content;
     if (answer.kind == Kind::kDone && !said.contains("fault") && !said.contains("error")) return {};
     open_ = false;
-    if (said.contains("fault")) return Step::fault(said["fault"].at("class"), fault_text(said["fault"]));
-    if (said.contains("error")) return Step::infrastructure(said["error"]);
-    if (answer.kind == Kind::kCancelled) return Step::infrastructure("cancelled");
+    if (said.contains("fault")) return read_fault(said["fault"]);
+    if (said.contains("error")) return Fault::infrastructure(said["error"]);
+    if (answer.kind == Kind::kCancelled) return Fault::infrastructure("cancelled");
     silent_ = answer.kind == Kind::kSilent;
-    if (silent_) return Step::infrastructure("the GPU's process does not answer");
-    return Step::infrastructure("the GPU's process " + process_.end());
+    if (silent_) return Fault::infrastructure("the GPU's process does not answer");
+    return Fault::infrastructure("the GPU's process " + process_.end());
   }
 
   GpuProcess& process_;
@@ -121,9 +121,9 @@ class ReferenceParty : public timing::TimedParty {
  public:
   ReferenceParty(Baseline::Session& session, std::string side, bool is_first, bool by_stream)
       : session_(session), side_(std::move(side)), is_first_(is_first), by_stream_(by_stream) {}
-  Step prepare(size_t draw) override { return is_first_ ? session_.prepare(draw) : Step{}; }
-  Step await_ready() override { return is_first_ ? session_.await_ready() : Step{}; }
-  Step time(TimedCall& call) override { return session_.time(side_, by_stream_, call); }
+  Fault prepare(size_t draw) override { return is_first_ ? session_.prepare(draw) : Fault{}; }
+  Fault await_ready() override { return is_first_ ? session_.await_ready() : Fault{}; }
+  Fault time(TimedCall& call) override { return session_.time(side_, by_stream_, call); }
 
  private:
   Baseline::Session& session_;
@@ -179,34 +179,33 @@ class GpuBackend::Window {
     const Assembled assembled = backend_.assemble(plan_.modules, stop_);
     if (!assembled.done) {
       const MachineCode& failed = assembled.failed;
-      result.end = failed.infrastructure ? Step::infrastructure(failed.reason)
-                                         : Step::fault(failed.fault_class, failed.reason);
+      result.end = failed.fault;
       return;
     }
-    if (result.end = add_draws(); !result.end.done()) return;
+    if (result.end = add_draws(); result.end) return;
     clock_.restart();
     Baseline::Session references(*backend_.baseline_, stop_);
     taken("queue");  // for the references' process
-    if (result.end = open(references); !result.end.done()) return;
+    if (result.end = open(references); result.end) return;
     taken("reference");
     if (result.untimed = references.untimed(); !result.untimed.empty()) return;
     bool silent = false;
     {
       // Before there is a process, which other programs' runs can use as long as ranks work on the device.
       const DeviceTurn turn = DeviceTurn::alone(backend_.bus_, stop_);
-      if (!turn) return void(result.end = Step::infrastructure("cancelled"));
+      if (!turn) return void(result.end = Fault::infrastructure("cancelled"));
       DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
       ProcessLease process(backend_, stop_);
-      if (!process) return void(result.end = Step::infrastructure(backend_.why_no_process()));
+      if (!process) return void(result.end = Fault::infrastructure(backend_.why_no_process()));
       if (const auto hello = process->hello(kGpuStart_s, stop_); !hello)
-        return void(result.end = Step::infrastructure("GPU: " + hello.reason()));
+        return void(result.end = Fault::infrastructure("GPU: " + hello.reason()));
       LoaderParty candidate(*process.operator->(), options_.run_s + kGpuGrace_s, stop_);
       hold = backend_.lease_->take(stop_);
-      if (!hold) return void(result.end = Step::infrastructure("cancelled"));
+      if (!hold) return void(result.end = Fault::infrastructure("cancelled"));
       taken("device");  // until nobody else had it
       time(assembled, candidate, references, result);
       if (candidate.reusable()) process.keep();
-      silent = !result.end.done() && candidate.is_silent();
+      silent = result.end && candidate.is_silent();
     }
     if (silent) result.end = backend_.silent(stop_);
   }
@@ -218,20 +217,20 @@ class GpuBackend::Window {
   }
 
   // The inputs' files, which both sides have as their first ones.
-  Step add_draws() {
+  Fault add_draws() {
     for (const DrawInputs& draw : plan_.draws) {
       const auto encoded = encode_inputs(plan_.trace->inputs, {*draw.leaves});
-      if (!encoded) return Step::infrastructure(encoded.reason());
+      if (!encoded) return Fault::infrastructure(encoded.reason());
       draws_.push_back(for_candidate_.add(std::string_view(encoded.value())));
       UniqueFd same(dup(for_candidate_.descriptor(draws_.back())));
-      if (!same) return Step::infrastructure("no descriptors are left");
+      if (!same) return Fault::infrastructure("no descriptors are left");
       for_references_.add(std::move(same));
     }
     return {};
   }
 
   // While programs may run: what is timed comes later.
-  Step open(Baseline::Session& references) {
+  Fault open(Baseline::Session& references) {
     const GpuTimingOptions& timed = options_.timing;
     const json key{plan_.task_code, plan_.init_seed, plan_.costing_inputs, plan_.tf32, timed.torch_compile};
     json asked{{"task", for_references_.add(std::string_view(plan_.task_code))},
@@ -245,12 +244,12 @@ class GpuBackend::Window {
                {"draws", draws_}};
     const size_t number = for_references_.add(std::string_view(asked.dump()));
     const DeviceLease::Hold hold = backend_.lease_->share(stop_);
-    if (!hold) return Step::infrastructure("cancelled");
+    if (!hold) return Fault::infrastructure("cancelled");
     return references.open(for_references_.numbers(), number,
                            timed.torch_compile ? kOpenCompiled_s : kOpen_s);
   }
 
-  Step open(LoaderParty& candidate, const Assembled& assembled) {
+  Fault open(LoaderParty& candidate, const Assembled& assembled) {
     json asked = backend_.describe_program(*plan_.trace, plan_.modules, assembled, for_candidate_);
     const size_t control = for_candidate_.add(make_memfd("control"));
     outputs_ = for_candidate_.add(make_memfd("outputs"));
@@ -266,7 +265,7 @@ class GpuBackend::Window {
 
   void time(const Assembled& assembled, LoaderParty& candidate, Baseline::Session& references,
             TimingResult& result) {
-    if (result.end = open(candidate, assembled); !result.end.done()) return;
+    if (result.end = open(candidate, assembled); result.end) return;
     if (result.untimed = candidate.untimed(); !result.untimed.empty()) return;
     taken("candidate");
     // Like with like: both sides from graphs, or neither.
@@ -287,17 +286,17 @@ class GpuBackend::Window {
     backend_.windows_ += window.windows;
     backend_.repeated_windows_ += static_cast<int64_t>(window.repeated_because.size());
     result.end = window.end;
-    if (!result.end.done()) return;
+    if (result.end) return;
     if (result.untimed = window.unsteady; !result.untimed.empty()) return;
     // What was measured stays good if the process is not.
     (void)candidate.close();
     summarise(window, candidate, result);
   }
 
-  Step check(size_t draw) {
+  Fault check(size_t draw) {
     read_whole(for_candidate_.descriptor(outputs_), answer_);
     if (answer_.size() != plan_.trace->output_layout().draw_bytes)
-      return Step::infrastructure("the outputs of a timed call are cut off");
+      return Fault::infrastructure("the outputs of a timed call are cut off");
     return plan_.check(draw, answer_);
   }
 
@@ -369,12 +368,11 @@ TimingResult GpuBackend::time(const TimingPlan& plan, std::stop_token stop) {
   try {
     Window(*this, plan, stop).run(result);
   } catch (const nlohmann::json::exception&) {
-    result.end = Step::infrastructure("what a process of the GPU says is malformed");
+    result.end = Fault::infrastructure("what a process of the GPU says is malformed");
   } catch (const Error& error) {
-    result.end = Step::infrastructure(error.what());
+    result.end = Fault::infrastructure(error.what());
   }
-  result.device_lost =
-      result.end.end == Step::End::kInfrastructure && !stop.stop_requested() && is_lost(stop);
+  result.device_lost = result.end.is_infrastructure() && !stop.stop_requested() && is_lost(stop);
   result.run_ms = clock.ms();
   return result;
 }

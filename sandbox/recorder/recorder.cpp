@@ -15,43 +15,47 @@ namespace {
 // What a process that runs candidate code may say of itself. "infrastructure" is not among it: a candidate
 // must not be able to have itself retried and masked.
 constexpr std::array kClaimableOfRecorder = {
-    "extract",      "compile",  "unsupported",    "library_call", "record", "framework_fallback",
-    "dead_kernel",  "launch",   "illegal_access", "timeout",      "memory", "process",
-    "output_limit", "host_read"};
+    FaultClass::kExtract,     FaultClass::kCompile, FaultClass::kUnsupported,
+    FaultClass::kLibraryCall, FaultClass::kRecord,  FaultClass::kFrameworkFallback,
+    FaultClass::kDeadKernel,  FaultClass::kLaunch,  FaultClass::kIllegalAccess,
+    FaultClass::kTimeout,     FaultClass::kMemory,  FaultClass::kProcess,
+    FaultClass::kOutputLimit, FaultClass::kHostRead};
 
-void set_fault(RecordResult& result, const std::string& fault_class, const std::string& reason) {
-  result.fault_class = fault_class;
-  result.reason = reason;
+void set_fault(RecordResult& result, FaultClass fault_class, const std::string& reason) {
+  result.fault = Fault::of_program(fault_class, reason);
 }
 
 void set_end(const ChildResult& end, RecordResult& result) {
   switch (end.end) {
     case ChildEnd::kTimeout:
-      return set_fault(result, "timeout", "the host part did not finish in time");
+      return set_fault(result, FaultClass::kTimeout, "the host part did not finish in time");
     case ChildEnd::kMemory:
-      return set_fault(result, "memory", "the host part needs more memory than its limit");
+      return set_fault(result, FaultClass::kMemory, "the host part needs more memory than its limit");
     case ChildEnd::kOutputLimit:
-      return set_fault(result, "output_limit", "the host part prints too much");
+      return set_fault(result, FaultClass::kOutputLimit, "the host part prints too much");
     case ChildEnd::kBadFrame:
-      return set_fault(result, "protocol", "wrote to the verifier's channel: " + end.reason);
+      return set_fault(result, FaultClass::kProtocol, "wrote to the verifier's channel: " + end.reason);
     case ChildEnd::kSignalled:
-      if (end.code == SIGSYS) return set_fault(result, "process", "the host part starts processes");
-      if (end.code == SIGXFSZ) return set_fault(result, "output_limit", "wrote a file larger than its limit");
-      if (end.code == SIGKILL) return set_fault(result, "protocol", "closed the verifier's channel");
-      return set_fault(result, "illegal_access",
+      if (end.code == SIGSYS)
+        return set_fault(result, FaultClass::kProcess, "the host part starts processes");
+      if (end.code == SIGXFSZ)
+        return set_fault(result, FaultClass::kOutputLimit, "wrote a file larger than its limit");
+      if (end.code == SIGKILL)
+        return set_fault(result, FaultClass::kProtocol, "closed the verifier's channel");
+      return set_fault(result, FaultClass::kIllegalAccess,
                        concat("the host part crashed (", strsignal(end.code), ") ", last_lines(end.output)));
     case ChildEnd::kExited:
       // The recorder never ends its process by itself before its last frame.
       if (end.code == 0)
-        return set_fault(result, "protocol", "ended its process before the end of the recording");
-      return set_fault(result, "record",
+        return set_fault(result, FaultClass::kProtocol, "ended its process before the end of the recording");
+      return set_fault(result, FaultClass::kRecord,
                        concat("ended its process with status ", end.code, " ", last_lines(end.output)));
     case ChildEnd::kCancelled:
     case ChildEnd::kBoxFailed:
       break;
   }
-  result.infrastructure = true;
-  result.reason = end.end == ChildEnd::kCancelled ? "cancelled" : "record box: " + end.reason;
+  result.fault =
+      Fault::infrastructure(end.end == ChildEnd::kCancelled ? "cancelled" : "record box: " + end.reason);
 }
 
 }  // namespace
@@ -81,8 +85,7 @@ RecordResult Recorder::run(const std::string& program, const OracleSpec& spec, s
   limits.frames.blob_bytes = options_.trace_bytes;
   auto child = zygote_.fork(limits, stop);
   if (!child) {
-    result.infrastructure = true;
-    result.reason = child.reason();
+    result.fault = Fault::infrastructure(child.reason());
     return result;
   }
   const nlohmann::json request{{"kind", "run"},
@@ -98,9 +101,9 @@ RecordResult Recorder::run(const std::string& program, const OracleSpec& spec, s
   try {
     if (child.value()->send(request, argument_bytes, stop)) converse(*child.value(), spec, stop, progress);
   } catch (const nlohmann::json::exception& error) {
-    set_fault(result, "protocol", "wrote a malformed message to the verifier's channel");
+    set_fault(result, FaultClass::kProtocol, "wrote a malformed message to the verifier's channel");
   }
-  const bool answered = result.trace || result.infrastructure || !result.fault_class.empty();
+  const bool answered = result.trace || result.fault;
   if (answered)
     zygote_.dismiss(std::move(child.value()));
   else
@@ -118,26 +121,28 @@ void Recorder::converse(ZygoteChild& child, const OracleSpec& spec, std::stop_to
       if (!compile(child, *frame, stop, progress)) return;
     } else if (kind == "trace") {
       auto trace = Trace::parse(frame->header, std::move(frame->blobs), spec.layout);
-      if (!trace) return set_fault(result, "protocol", "the launch trace is not valid: " + trace.reason());
+      if (!trace)
+        return set_fault(result, FaultClass::kProtocol, "the launch trace is not valid: " + trace.reason());
       if (trace.value().modules() > result.modules.size())
-        return set_fault(result, "protocol", "the launch trace names a module that was never compiled");
+        return set_fault(result, FaultClass::kProtocol,
+                         "the launch trace names a module that was never compiled");
       if (trace.value().repeats.size() < kCertainRepeats)
-        return set_fault(result, "protocol", "the launch trace has too few calls of forward");
+        return set_fault(result, FaultClass::kProtocol, "the launch trace has too few calls of forward");
       if (trace.value().uploaded_bytes() > options_.upload_bytes)
         return set_fault(
-            result, "memory",
+            result, FaultClass::kMemory,
             concat("the host part uploads ", trace.value().uploaded_bytes() >> 20,
                    " MiB of data of its own, over the limit of ", options_.upload_bytes >> 20, " MiB"));
       result.trace = std::move(trace.value());
       return;
     } else if (kind == "fault") {
-      const std::string claimed = frame->header.value("class", "");
-      const bool known = std::find(kClaimableOfRecorder.begin(), kClaimableOfRecorder.end(), claimed) !=
-                         kClaimableOfRecorder.end();
-      if (claimed == "extract") result.reached = "extract";
-      return set_fault(result, known ? claimed : "record", frame->header.value("message", ""));
+      const auto claimed = find_fault_class(frame->header.value("class", ""));
+      const bool known =
+          claimed && std::ranges::find(kClaimableOfRecorder, *claimed) != kClaimableOfRecorder.end();
+      if (claimed == FaultClass::kExtract) result.reached = "extract";
+      return set_fault(result, known ? *claimed : FaultClass::kRecord, frame->header.value("message", ""));
     } else {
-      return set_fault(result, "protocol", "wrote an unknown message to the verifier's channel");
+      return set_fault(result, FaultClass::kProtocol, "wrote an unknown message to the verifier's channel");
     }
   }
 }
@@ -149,7 +154,8 @@ bool Recorder::compile(ZygoteChild& child, const Frame& frame, std::stop_token s
   const CudaProgram program = read_cuda_program(frame.header);
   result.reached = "compile";
   if (result.modules.size() >= options_.modules) {
-    set_fault(result, "unsupported", concat("more than ", options_.modules, " calls of load_inline"));
+    set_fault(result, FaultClass::kUnsupported,
+              concat("more than ", options_.modules, " calls of load_inline"));
     return false;
   }
   const CompileResult compiled =
@@ -163,11 +169,7 @@ bool Recorder::compile(ZygoteChild& child, const Frame& frame, std::stop_token s
     result.programs.push_back(program);
     return child.send({{"kind", "module"}, {"ok", true}}, {*compiled.module}, stop);
   }
-  result.infrastructure = compiled.infrastructure;
-  if (compiled.infrastructure)
-    result.reason = compiled.reason;
-  else
-    set_fault(result, compiled.fault_class, compiled.reason);
+  result.fault = compiled.fault;
   return false;
 }
 

@@ -12,6 +12,7 @@
 #include "sandbox/oracle/oracle.h"
 #include "sandbox/recorder/trace/trace.h"
 #include "sandbox/verifier/backend.h"
+#include "verdict/fault/fault.h"
 
 namespace bicrl {
 
@@ -25,10 +26,8 @@ struct RecordOptions {
 
 // Whatever fails is the candidate's fault, but for what the verifier's own parts do.
 struct RecordResult {
-  bool infrastructure = false;
-  std::string fault_class;  // empty: there is a trace
+  Fault fault;  // none: there is a trace
   std::string reached = "record";
-  std::string reason;
   std::vector<DeviceModule> modules;  // by number of the load_inline call,
   std::vector<CudaProgram> programs;  // and what they were made of
   std::optional<Trace> trace;

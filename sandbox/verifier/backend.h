@@ -14,6 +14,7 @@
 #include "sandbox/gpu/sanitizer_report.h"
 #include "sandbox/gpu/timing/window.h"
 #include "sandbox/recorder/trace/trace.h"
+#include "verdict/fault/fault.h"
 
 namespace bicrl {
 
@@ -83,8 +84,7 @@ struct ReorderedCall {
 };
 
 struct RunOutcome {
-  std::string fault_class;  // empty: ran to its end
-  std::string message;
+  Fault fault;  // of the program; none: ran to its end
   uint64_t lane_operations = 0;
   std::vector<uint32_t> changed_inputs;       // leaves
   std::vector<uint32_t> overwritten_outputs;  // leaves of the first call that a repeat has written to
@@ -102,10 +102,8 @@ struct RunOutcome {
 };
 
 struct RunResult {
-  bool infrastructure = false;
+  Fault fault;               // of all runs; none: look at each
   bool device_lost = false;  // of infrastructure: its device does not answer, another one may
-  std::string fault_class;   // of all runs; empty: look at each
-  std::string reason;
   // Up to the first that failed; where one has, the others need not have been executed.
   std::vector<RunOutcome> runs;
   std::vector<std::string> memory;  // what the views of `runs` point into
@@ -123,12 +121,12 @@ struct TimingPlan {
   bool costing_inputs = false;  // those of get_costing_inputs()
   bool tf32 = false;            // the reference may multiply in it
   // Compares the outputs of a timed call, which are as the trace's layout says.
-  std::function<timing::Step(size_t draw, std::string_view outputs)> check;
+  std::function<Fault(size_t draw, std::string_view outputs)> check;
   uint64_t least_read_bytes = 0, least_written_bytes = 0;  // by any program: what beats the memory is refused
 };
 
 struct TimingResult {
-  timing::Step end;                                  // kDone: there are times, or it says why not
+  Fault end;                                         // none: there are times, or `untimed` says why not
   std::string untimed;                               // why there are none though nothing is wrong
   double candidate_ms = 0, candidate_spread_ms = 0;  // median and interquartile range
   // candidate_ms times the median of the pairs' ratios, which a device that changes its speed leaves alone;

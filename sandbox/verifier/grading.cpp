@@ -37,7 +37,7 @@ std::string right_without_kernels(const OutputLayout& layout, std::span<const Ru
     bool always = true;
     for (size_t trial = 0; always && trial < runs.size(); ++trial) {
       const std::string_view bytes = runs[trial].first.outputs.substr(leaf.offset_bytes, leaf.bytes);
-      always = compare_leaf(leaf, bytes, draws[trial]->expected[i], policy).fault_class.empty();
+      always = !compare_leaf(leaf, bytes, draws[trial]->expected[i], policy).fault_class;
     }
     if (always) return concat("output ", i, " is right without any kernel");
   }
@@ -53,7 +53,7 @@ std::string right_by_copies(const OutputLayout& layout, const std::vector<RunReq
     if (std::find(known.begin(), known.end(), i) == known.end()) return false;
     const OutputLayout::Leaf& leaf = layout.leaves[i];
     const std::string_view bytes = runs[trial].copied.substr(leaf.offset_bytes, leaf.bytes);
-    return compare_leaf(leaf, bytes, draws[plan[trial].draw]->expected[i], policy).fault_class.empty();
+    return !compare_leaf(leaf, bytes, draws[plan[trial].draw]->expected[i], policy).fault_class;
   };
   for (uint32_t i = 0; i < layout.leaves.size(); ++i) {
     if (layout.leaves[i].bytes == 0 || answers.trivial_outputs[i]) continue;
@@ -93,7 +93,7 @@ RunComparison compare_calls(const OutputLayout& layout, const RunRequest& reques
     const Comparison compared = compare_outputs(layout, call.outputs, draws[draw]->expected, policy);
     result.compared.max_error_ratio = std::max(result.compared.max_error_ratio, compared.max_error_ratio);
     result.compared.fault_class = compared.fault_class;
-    if (!compared.fault_class.empty()) result.wrong_call = number;
+    if (compared.fault_class) result.wrong_call = number;
   };
   compare(run.first, request.draw, 1);
   for (size_t k = 0; k < run.repeats.size() && result.wrong_call == 0; ++k)
@@ -107,7 +107,7 @@ std::string wrong_in_other_order(const OutputLayout& layout, const RunRequest& r
   for (const ReorderedCall& reordered : run.reordered) {
     const size_t repeat = run.first_repeat + reordered.call;  // from 1
     const uint32_t draw = reordered.call == 0 ? request.draw : request.repeat_draws[repeat - 1];
-    if (!compare_outputs(layout, reordered.outputs, draws[draw]->expected, policy).fault_class.empty())
+    if (compare_outputs(layout, reordered.outputs, draws[draw]->expected, policy).fault_class)
       return reordered.call == 0 ? reordered.message
                                  : concat("at call ", repeat + 1, " of forward: ", reordered.message);
   }
@@ -154,9 +154,8 @@ Grade grade_runs(const Trace& trace, const std::vector<RunRequest>& plan, const 
   const size_t trials = trials_of(plan);
   Grade grade;
   for (const RunOutcome& run : runs)
-    if (!run.fault_class.empty()) {
-      grade.fault_class = run.fault_class;
-      grade.reason = run.message;
+    if (run.fault) {
+      grade.fault = run.fault;
       return grade;
     }
   grade.graded = true;
@@ -172,27 +171,28 @@ Grade grade_runs(const Trace& trace, const std::vector<RunRequest>& plan, const 
     keeps_state = keeps_state && wrong_call > 1;
     failed_on += concat(failed_on.empty() ? "" : ", ", draws[i]->kind);
     if (wrong_call > 1) failed_on += concat(" at call ", wrong_call, " of forward");
-    if (grade.fault_class != "non_finite") grade.fault_class = compared.fault_class;
+    if (!grade.fault.is(FaultClass::kNonFinite)) grade.fault = Fault::of_program(*compared.fault_class, "");
   }
-  if (!grade.fault_class.empty()) {
-    grade.reason = concat(grade.trials_passed, " of ", trials, " trials are right; wrong on: ", failed_on);
-    if (keeps_state) grade.reason += "; the first call is right, so something is kept from it";
+  if (grade.fault) {
+    grade.fault.reason =
+        concat(grade.trials_passed, " of ", trials, " trials are right; wrong on: ", failed_on);
+    if (keeps_state) grade.fault.reason += "; the first call is right, so something is kept from it";
     return grade;
   }
   for (size_t i = 0; i < trials; ++i)
     if (std::string reason = wrong_in_other_order(layout, plan[i], runs[i], draws, policy); !reason.empty()) {
       Grade race;
-      race.fault_class = "race";
-      race.reason = std::move(reason);
+      race.fault = Fault::of_program(FaultClass::kRace, std::move(reason));
       return race;
     }
-  for (size_t i = 0; i < trials && grade.reason.empty(); ++i)
-    grade.reason = unearned_elements(layout, plan[i], runs[i], draws);
-  if (grade.reason.empty())
-    grade.reason = right_without_kernels(layout, std::span(runs).subspan(trials), draws, answers, policy);
-  if (grade.reason.empty()) grade.reason = right_by_copies(layout, plan, runs, draws, answers, policy);
-  if (grade.reason.empty()) grade.reason = moved_by_copies(trace, answers);
-  if (!grade.reason.empty()) grade.fault_class = "dead_kernel";
+  std::string dead;
+  for (size_t i = 0; i < trials && dead.empty(); ++i)
+    dead = unearned_elements(layout, plan[i], runs[i], draws);
+  if (dead.empty())
+    dead = right_without_kernels(layout, std::span(runs).subspan(trials), draws, answers, policy);
+  if (dead.empty()) dead = right_by_copies(layout, plan, runs, draws, answers, policy);
+  if (dead.empty()) dead = moved_by_copies(trace, answers);
+  if (!dead.empty()) grade.fault = Fault::of_program(FaultClass::kDeadKernel, std::move(dead));
   return grade;
 }
 

@@ -7,13 +7,13 @@
 #include "sandbox/oracle/oracle.h"
 #include "sandbox/verifier/backend.h"
 #include "sandbox/verifier/judge.h"
+#include "verdict/fault/fault.h"
 
 namespace bicrl {
 
 struct Grade {
-  bool graded = false;      // ran to its end and was compared; else a fault of the candidate
-  std::string fault_class;  // empty: correct
-  std::string reason;
+  bool graded = false;  // ran to its end and was compared; else the fault is of a run
+  Fault fault;          // of the program; none: correct
   int trials_passed = 0;
   double max_error_ratio = 0;
 };

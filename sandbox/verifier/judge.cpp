@@ -69,7 +69,10 @@ struct Worst {
     ratio = std::max(ratio, std::isnan(one) ? kWorstRatio : one);
   }
 
-  Comparison result() const { return {non_finite ? "non_finite" : ratio > 1 ? "wrong_value" : "", ratio}; }
+  Comparison result() const {
+    if (non_finite) return {FaultClass::kNonFinite, ratio};
+    return {ratio > 1 ? std::optional(FaultClass::kWrongValue) : std::nullopt, ratio};
+  }
 };
 
 constexpr size_t kBlock = 2048;  // elements that are looked at together, which the caches hold
@@ -127,7 +130,7 @@ Comparison compare_integers(DType dtype, const char* outputs, const ExpectedLeaf
   const size_t size = element_bytes(dtype);
   for (size_t i = 0; i < count; ++i)
     if (!expected.allowance[i] && memcmp(outputs + i * size, expected.center.data() + i * size, size) != 0)
-      return {"wrong_value", kWorstRatio};
+      return {FaultClass::kWrongValue, kWorstRatio};
   return {};
 }
 
@@ -191,8 +194,8 @@ Comparison compare_outputs(const OutputLayout& layout, std::string_view outputs,
     const Comparison one =
         compare_leaf(leaf, outputs.substr(leaf.offset_bytes, leaf.bytes), expected[i], policy);
     total.max_error_ratio = std::max(total.max_error_ratio, one.max_error_ratio);
-    if (total.fault_class.empty() || one.fault_class == "non_finite")
-      if (!one.fault_class.empty()) total.fault_class = one.fault_class;
+    if (!total.fault_class || one.fault_class == FaultClass::kNonFinite)
+      if (one.fault_class) total.fault_class = one.fault_class;
   }
   return total;
 }

@@ -1,12 +1,14 @@
 // Compares what a candidate produced with what the reference answers. Pure functions.
 #pragma once
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sandbox/recorder/trace/trace.h"
+#include "verdict/fault/fault_class.h"
 #include "verdict/verification_request.h"
 
 namespace bicrl {
@@ -27,8 +29,8 @@ struct ExpectedLeaf {
 bool fits(const ExpectedLeaf& leaf, DType dtype, uint64_t elements);
 
 struct Comparison {
-  std::string fault_class;     // empty if equal within tolerance; else "wrong_value" or "non_finite"
-  double max_error_ratio = 0;  // largest |error| / allowance; 1 is the limit
+  std::optional<FaultClass> fault_class;  // none: equal within tolerance; else kWrongValue or kNonFinite
+  double max_error_ratio = 0;             // largest |error| / allowance; 1 is the limit
 };
 
 // Empty if both values have the same structure, shapes and dtypes (strides do not count); else the first

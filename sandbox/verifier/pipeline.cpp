@@ -169,7 +169,7 @@ Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token st
 bool Pipeline::check_text(Job& job) const {
   const std::string& program = job.request.program;
   const auto reject = [&](const std::string& reason) {
-    job.fault("extract", "extract", reason);
+    job.fault("extract", FaultClass::kExtract, reason);
     return false;
   };
   if (program.size() > options_.max_program_bytes)
@@ -196,18 +196,14 @@ std::optional<RecordResult> Pipeline::record(Job& job, SizedTask& task) {
   job.verdict.compile_ms += recorded.compile_ms;
   job.verdict.record_ms += recorded.record_ms;
   job.verdict.legality = "native";
-  if (recorded.infrastructure) {
-    job.infrastructure(recorded.reached, recorded.reason);
-    return std::nullopt;
-  }
-  if (!recorded.fault_class.empty()) {
-    job.fault(recorded.reached, recorded.fault_class, recorded.reason);
+  if (recorded.fault) {
+    job.fault(recorded.reached, recorded.fault);
     return std::nullopt;
   }
   job.verdict.reached = "record";
   // What has no elements is computed by no kernel.
   if (recorded.trace->launches() > 0 || recorded.trace->output_layout().numel() == 0) return recorded;
-  job.fault("record", "dead_kernel", "no kernel was launched");
+  job.fault("record", FaultClass::kDeadKernel, "no kernel was launched");
   return std::nullopt;
 }
 
@@ -234,8 +230,8 @@ bool Pipeline::structure_matches(Job& job, const Returned& returned, const nlohm
   if (difference.empty()) return true;
   Grade grade;
   grade.graded = true;
-  grade.fault_class = "wrong_shape";
-  grade.reason = call > 1 ? concat("at call ", call, " of forward: ", difference) : difference;
+  grade.fault = Fault::of_program(
+      FaultClass::kWrongShape, call > 1 ? concat("at call ", call, " of forward: ", difference) : difference);
   job.take(grade);
   return false;
 }
@@ -267,12 +263,8 @@ bool Pipeline::plan_draws(Job& job, SizedTask& task, const RecordResult& recorde
 std::optional<RunResult> Pipeline::run(Job& job, const SizedTask& task) {
   RunResult result = backend_->run(task.plan, job.stop);
   job.verdict.run_ms += result.run_ms;
-  if (result.infrastructure) {
-    job.infrastructure("run", result.reason);
-    return std::nullopt;
-  }
-  if (!result.fault_class.empty()) {
-    job.fault("run", result.fault_class, result.reason);
+  if (result.fault) {
+    job.fault("run", result.fault);
     return std::nullopt;
   }
   return result;
@@ -302,9 +294,10 @@ bool Pipeline::reads_what_decides(Job& job, const SizedTask& task, const RunResu
     if (!decides.value()) continue;
     Grade grade;
     grade.graded = true;
-    grade.fault_class = "wrong_value";
-    grade.reason = concat("elements of input ", unread.front().leaf,
-                          " are never read, and with other values there the answer would be wrong");
+    grade.fault =
+        Fault::of_program(FaultClass::kWrongValue,
+                          concat("elements of input ", unread.front().leaf,
+                                 " are never read, and with other values there the answer would be wrong"));
     grade.trials_passed = job.verdict.trials_passed - 1;
     job.take(grade);
     return false;
@@ -321,7 +314,7 @@ bool Pipeline::has_registers(Job& job, const RecordResult& recorded) {
     resources.merge(compiler_->resources(program, std::string(device.architecture), job.stop));
   const std::string problem = register_problem(*recorded.trace, resources, device);
   if (problem.empty()) return true;
-  job.fault("run", "launch", problem);
+  job.fault("run", FaultClass::kLaunch, problem);
   return false;
 }
 

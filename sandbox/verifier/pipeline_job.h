@@ -10,6 +10,7 @@
 
 #include "sandbox/verifier/grading.h"
 #include "sandbox/verifier/pipeline.h"
+#include "verdict/fault/fault.h"
 
 namespace bicrl {
 
@@ -19,30 +20,28 @@ struct Pipeline::Job {
   std::stop_token stop;
   Verdict verdict;
 
-  void fault(const std::string& reached, const std::string& fault_class, const std::string& reason) {
-    verdict.outcome = Outcome::kCandidateFault;
+  void fault(const std::string& reached, const Fault& fault) {
+    verdict.outcome = fault.is_infrastructure() ? Outcome::kInfrastructure : Outcome::kCandidateFault;
     verdict.correct = false;
     verdict.reached = reached;
-    verdict.fault_class = fault_class;
-    verdict.diagnostics = reason;
+    verdict.fault_class = fault.is_infrastructure() ? "" : to_string(fault.fault_class);
+    verdict.diagnostics = fault.reason;
   }
-
+  void fault(const std::string& reached, FaultClass fault_class, const std::string& reason) {
+    fault(reached, Fault::of_program(fault_class, reason));
+  }
   void infrastructure(const std::string& reached, const std::string& reason) {
-    verdict.outcome = Outcome::kInfrastructure;
-    verdict.correct = false;
-    verdict.reached = reached;
-    verdict.fault_class.clear();
-    verdict.diagnostics = reason;
+    fault(reached, Fault::infrastructure(reason));
   }
 
   void take(const Grade& grade) {
     verdict.reached = grade.graded ? "compare" : "run";
     verdict.outcome = grade.graded ? Outcome::kGraded : Outcome::kCandidateFault;
-    verdict.fault_class = grade.fault_class;
-    verdict.correct = grade.graded && grade.fault_class.empty();
+    verdict.fault_class = grade.fault ? to_string(grade.fault.fault_class) : "";
+    verdict.correct = grade.graded && !grade.fault;
     verdict.trials_passed = grade.trials_passed;
     verdict.max_error_ratio = std::max(verdict.max_error_ratio, grade.max_error_ratio);
-    verdict.diagnostics = grade.reason;
+    verdict.diagnostics = grade.fault.reason;
   }
 };
 

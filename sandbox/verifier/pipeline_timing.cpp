@@ -30,8 +30,8 @@ void Pipeline::measure_times(Job& job, const SizedTask& task, const RecordResult
     const Comparison compared =
         compare_outputs(layout, outputs, fresh.known->draws[draw].expected, job.request.protocol.tolerance);
     job.verdict.max_error_ratio = std::max(job.verdict.max_error_ratio, compared.max_error_ratio);
-    if (compared.fault_class.empty()) return timing::Step{};
-    return timing::Step::fault(compared.fault_class, "a call that was timed is wrong");
+    if (!compared.fault_class) return Fault{};
+    return Fault::of_program(*compared.fault_class, "a call that was timed is wrong");
   };
   plan.least_written_bytes = layout.draw_bytes;
   // Parameters do not count: a constructor may make less of them.
@@ -44,11 +44,10 @@ void Pipeline::measure_times(Job& job, const SizedTask& task, const RecordResult
   verdict.run_ms += result.run_ms;
   verdict.costed_size = size_text(task.spec->layout);
   verdict.measurement = result.measurement;
-  if (result.end.end == timing::Step::End::kInfrastructure)
-    return job.infrastructure("time", result.end.reason);
-  if (!result.end.done()) {
-    const bool compared = result.end.fault_class == "wrong_value" || result.end.fault_class == "non_finite";
-    job.fault("time", result.end.fault_class, result.end.reason);
+  if (result.end.is_infrastructure()) return job.fault("time", result.end);
+  if (result.end) {
+    const bool compared = result.end.is(FaultClass::kWrongValue) || result.end.is(FaultClass::kNonFinite);
+    job.fault("time", result.end);
     if (compared) verdict.outcome = Outcome::kGraded;
     if (!costed) verdict.trials_passed = std::max(verdict.trials_passed - 1, 0);
     return;

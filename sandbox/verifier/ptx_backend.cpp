@@ -17,14 +17,10 @@ namespace {
 constexpr int kOutputFd = 16, kControlFd = 17;
 constexpr uint64_t kMaxControlBytes = 16u << 20;
 
-void lose_run(RunResult& result, const std::string& reason) {
-  result.infrastructure = true;
-  result.reason = reason;
-}
+void lose_run(RunResult& result, const std::string& reason) { result.fault = Fault::infrastructure(reason); }
 
-void fail_run(RunResult& result, const std::string& fault_class, const std::string& reason) {
-  result.fault_class = fault_class;
-  result.reason = reason;
+void fail_run(RunResult& result, FaultClass fault_class, const std::string& reason) {
+  result.fault = Fault::of_program(fault_class, reason);
 }
 
 // The program runs no code of the candidate: what ends it is a limit, or a defect of ours.
@@ -32,11 +28,12 @@ void set_end(const BoxResult& box, RunResult& result) {
   switch (box.end) {
     case BoxEnd::kExited:
       if (box.code == 0) return;
-      if (box.code == 4) return fail_run(result, "memory", "the kernels need more memory than their limit");
+      if (box.code == 4)
+        return fail_run(result, FaultClass::kMemory, "the kernels need more memory than their limit");
       return lose_run(result,
                       concat("the executor failed (status ", box.code, ") ", box.output.substr(0, 400)));
     case BoxEnd::kMemory:
-      return fail_run(result, "memory", "the kernels need more memory than their limit");
+      return fail_run(result, FaultClass::kMemory, "the kernels need more memory than their limit");
     case BoxEnd::kCancelled:
       return lose_run(result, "cancelled");
     case BoxEnd::kSignalled:
@@ -58,7 +55,7 @@ RunResult PtxBackend::run(const RunPlan& plan, std::stop_token stop) {
   RunResult result;
   const uint64_t buffers = plan.trace->buffer_bytes();
   if (buffers > options_.max_buffer_bytes) {
-    fail_run(result, "memory",
+    fail_run(result, FaultClass::kMemory,
              concat("allocates ", buffers >> 20, " MiB of device memory, over the limit of ",
                     options_.max_buffer_bytes >> 20, " MiB"));
     return result;
@@ -105,10 +102,11 @@ class PtxBackend::Program {
     const BoxResult box = run_box(backend_.host_, spec_, stop);
     result.run_ms = box.total_ms;
     set_end(box, result);
-    if (result.infrastructure || !result.fault_class.empty()) return nullptr;
+    if (result.fault) return nullptr;
     auto said = nlohmann::json::parse(read_whole(control.get()));
     if (said.contains("error")) return lose_run(result, said["error"]), nullptr;
-    if (said.contains("unsupported")) return fail_run(result, "unsupported", said["unsupported"]), nullptr;
+    if (said.contains("unsupported"))
+      return fail_run(result, FaultClass::kUnsupported, said["unsupported"]), nullptr;
     return said;
   }
   std::string outputs() const { return read_whole(outputs_.get()); }
@@ -130,7 +128,7 @@ RunResult PtxBackend::check_launches(const Trace& trace, const std::vector<Devic
     program.show(trace, modules);
     program.asked["launches_only"] = true;
     const nlohmann::json said = program.run(0, stop, result);
-    if (said.contains("fault")) fail_run(result, said["fault"].at("class"), fault_text(said["fault"]));
+    if (said.contains("fault")) result.fault = read_fault(said["fault"]);
   } catch (const nlohmann::json::exception&) {
     lose_run(result, "the executor's report is malformed");
   } catch (const Error& error) {

@@ -20,14 +20,14 @@ RunPlan part_of(const RunPlan& plan, const std::vector<size_t>& runs) {
 // What is certain to be little work first, so that a limit leaves it untouched.
 int rank(const RunRequest& run) { return run.skip_launches ? 0 : run.count ? 1 : run.watch_reads ? 2 : 3; }
 
-bool is_limit(const std::string& fault_class) { return fault_class == "timeout" || fault_class == "memory"; }
+bool is_limit(const Fault& fault) { return fault.is(FaultClass::kTimeout) || fault.is(FaultClass::kMemory); }
 
 // How many of the machine's runs were made if the next was more than its limit, and a device may make the
 // rest.
 std::optional<size_t> stopped_by_limit(const RunPlan& part, const RunResult& said) {
   size_t made = 0;
-  if (!is_limit(said.fault_class)) {
-    if (said.runs.empty() || !is_limit(said.runs.back().fault_class)) return std::nullopt;
+  if (!is_limit(said.fault)) {
+    if (said.runs.empty() || !is_limit(said.runs.back().fault)) return std::nullopt;
     made = said.runs.size() - 1;
   }
   for (size_t i = made; i < part.runs.size(); ++i)
@@ -48,12 +48,12 @@ void place(RunResult part, const std::vector<size_t>& runs, size_t made, RunResu
 
 // Whether the part failed as a whole, or one of its runs did: then that is what all end in.
 bool failed(RunResult& part, const std::vector<size_t>& runs, RunResult& all) {
-  if (part.infrastructure || !part.fault_class.empty()) {
+  if (part.fault) {
     part.run_ms += all.run_ms;
     all = std::move(part);
     return true;
   }
-  if (part.runs.empty() || part.runs.back().fault_class.empty()) return false;
+  if (part.runs.empty() || !part.runs.back().fault) return false;
   const size_t last = part.runs.size() - 1;
   all.runs.resize(runs[last] + 1);
   all.runs.back() = std::move(part.runs[last]);

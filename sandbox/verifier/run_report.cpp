@@ -4,13 +4,15 @@
 
 namespace bicrl {
 
-std::string fault_text(const nlohmann::json& fault) {
+Fault read_fault(const nlohmann::json& fault) {
+  const auto fault_class = find_fault_class(fault.at("class").get<std::string>());
+  if (!fault_class) throw Error("a report names a class of faults that there is not");
   std::string text;
   const std::string kernel = fault.value("kernel", "");
   if (!kernel.empty()) text = readable_name(kernel) + ": ";
   text += fault.value("message", "");
   if (const int line = fault.value("line", 0); line > 0) text += concat(" (line ", line, " of cuda_sources)");
-  return text;
+  return Fault::of_program(*fault_class, std::move(text));
 }
 
 nlohmann::json to_json(const RunRequest& run) {
@@ -65,14 +67,13 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, std::string outp
     if (one.contains("counters"))
       for (const auto& launch : one["counters"]) run.counters.push_back(launch_counters_from_json(launch));
     if (one.contains("fault")) {
-      run.fault_class = one["fault"].at("class");
-      run.message = fault_text(one["fault"]);
+      run.fault = read_fault(one["fault"]);
       if (calls > 1 && !one["fault"].value("of_all_calls", false))
-        run.message = concat("at call ", run.first_repeat + calls, " of forward: ", run.message);
+        run.fault.reason = concat("at call ", run.first_repeat + calls, " of forward: ", run.fault.reason);
     }
     result.runs.push_back(std::move(run));
   }
-  const bool failed = !result.runs.empty() && !result.runs.back().fault_class.empty();
+  const bool failed = !result.runs.empty() && static_cast<bool>(result.runs.back().fault);
   if (!failed && result.runs.size() != plan.runs.size()) throw Error("a report leaves out runs");
 }
 

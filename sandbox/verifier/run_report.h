@@ -11,8 +11,9 @@ namespace bicrl {
 // A run of the programs' plan.
 nlohmann::json to_json(const RunRequest& run);
 
-// A fault as the programs tell it, for a person: with the kernel's name if there is one.
-std::string fault_text(const nlohmann::json& fault);
+// A fault of the program as the programs that run traces report it; its reason has the kernel's name if there
+// is one. Throws Error if it has no class that there is, or a JSON exception.
+Fault read_fault(const nlohmann::json& fault);
 
 // Adds to `result` what the report `said` says of the runs of `plan`; `outputs`, which the result keeps,
 // holds what the runs left one behind the other, as far as there are runs. Throws Error or a JSON exception

@@ -23,11 +23,8 @@ void add_new(const std::vector<std::string>& from, std::vector<std::string>& to)
     if (std::ranges::find(to, text) == to.end()) to.push_back(text);
 }
 
-void none_left(RunResult& result) {
-  result.infrastructure = true;
-  result.reason = kNoneLeft;
-}
-void none_left(TimingResult& result) { result.end = timing::Step::infrastructure(kNoneLeft); }
+void none_left(RunResult& result) { result.fault = Fault::infrastructure(kNoneLeft); }
+void none_left(TimingResult& result) { result.end = Fault::infrastructure(kNoneLeft); }
 
 }  // namespace
 

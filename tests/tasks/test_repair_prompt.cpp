@@ -3,7 +3,7 @@
 
 #include "common/error.h"
 #include "tasks/prompt.h"
-#include "verdict/fault_class.h"
+#include "verdict/fault/fault_class.h"
 
 using namespace bicrl;
 using Catch::Matchers::ContainsSubstring;
@@ -145,7 +145,7 @@ TEST_CASE("an attempt's text cannot end the turn, the code block or a compact pr
 
 TEST_CASE("every fault class can be told, and a task without a scaffold is refused") {
   Task task = scaffolded();
-  for (const FaultClass& entry : fault_classes()) {
+  for (const FaultClassEntry& entry : fault_classes()) {
     FailedAttempt failed = attempt();
     failed.fault_class = std::string(entry.name);
     CHECK_THAT(

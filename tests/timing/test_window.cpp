@@ -24,19 +24,19 @@ struct Played {
 
 struct Player : TimedParty {
   Player(Played& played, char letter, double ms) : played(played), letter(letter), ms(ms) {}
-  Step prepare(size_t draw) override {
+  Fault prepare(size_t draw) override {
     if (++begun == fails_to_begin_at) return failure;
     played.log += std::string(" P") + letter + std::to_string(draw);
     prepared = draw;
     ++played.unready;
     return {};
   }
-  Step await_ready() override {
+  Fault await_ready() override {
     --played.unready;
     played.now_s += ready_s;
     return {};
   }
-  Step time(TimedCall& call) override {
+  Fault time(TimedCall& call) override {
     played.log += std::string(" T") + letter;
     CHECK(played.unready == 0);
     const double takes_ms = ms * (time_of_draw ? time_of_draw(prepared) : 1);
@@ -51,7 +51,7 @@ struct Player : TimedParty {
   char letter;
   double ms, gap_ms = 0.005, ready_s = 0;
   size_t prepared = 0, calls = 0, fails_at = 0, begun = 0, fails_to_begin_at = 0;
-  Step failure;
+  Fault failure;
   std::function<double(size_t)> time_of_draw = {};  // as a share of ms
   RandomStream noise{7};
 };
@@ -60,7 +60,7 @@ struct Stage {
   Played played;
   Player candidate{played, 'c', 0.1}, eager{played, 'e', 0.2}, compiled{played, 'k', 0.15};
   RandomStream random{11};
-  std::function<Step(size_t)> check = [](size_t) { return Step{}; };
+  std::function<Fault(size_t)> check = [](size_t) { return Fault{}; };
   std::function<DeviceHealth(int)> health = [](int) {
     return DeviceHealth{.known = true, .sm_mhz = 1800, .memory_mhz = 3201, .temperature_c = 50, .tenants = 3};
   };
@@ -125,11 +125,11 @@ TEST_CASE("an answer that is wrong in any timed call, warm-up included, ends the
   for (const size_t wrong_at : {1u, 2u, 9u}) {
     Stage stage;
     stage.check = [&](size_t) {
-      return stage.played.call == wrong_at ? Step::fault("wrong_value", "wrong") : Step{};
+      return stage.played.call == wrong_at ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
     };
     const WindowResult result = stage.run();
-    CHECK(result.end.end == Step::End::kFault);
-    CHECK(result.end.fault_class == "wrong_value");
+    CHECK(result.end.blame == Fault::Blame::kProgram);
+    CHECK(result.end.is(FaultClass::kWrongValue));
     CHECK(stage.played.call == wrong_at);
   }
 }
@@ -140,7 +140,7 @@ TEST_CASE("an answer kept from the call before is never that of this call's draw
   std::optional<size_t> kept;
   stage.check = [&](size_t draw) {
     if (!kept) kept = draw;
-    return *kept == draw ? Step{} : Step::fault("wrong_value", "stale");
+    return *kept == draw ? Fault{} : Fault::of_program(FaultClass::kWrongValue, "stale");
   };
   CHECK(stage.run().end.reason == "stale");
   CHECK(stage.played.call == 2);
@@ -149,34 +149,36 @@ TEST_CASE("an answer kept from the call before is never that of this call's draw
 TEST_CASE("a baseline's failure is the verifier's, a candidate's its own") {
   Stage baseline;
   baseline.eager.fails_at = 4;
-  baseline.eager.failure = Step::fault("raises", "out of memory");
+  baseline.eager.failure = Fault::of_program(FaultClass::kRecord, "out of memory");
   const WindowResult of_baseline = baseline.run();
-  CHECK(of_baseline.end.end == Step::End::kInfrastructure);
+  CHECK(of_baseline.end.is_infrastructure());
   CHECK_THAT(of_baseline.end.reason, ContainsSubstring("reference on the GPU: out of memory"));
   Stage candidate;
   candidate.candidate.fails_at = 4;
-  candidate.candidate.failure = Step::fault("illegal_access", "beyond");
-  CHECK(candidate.run().end.fault_class == "illegal_access");
+  candidate.candidate.failure = Fault::of_program(FaultClass::kIllegalAccess, "beyond");
+  CHECK(candidate.run().end.is(FaultClass::kIllegalAccess));
   Stage lost;
   lost.candidate.fails_at = 4;
-  lost.candidate.failure = Step::infrastructure("999");
-  CHECK(lost.run().end.end == Step::End::kInfrastructure);
+  lost.candidate.failure = Fault::infrastructure("999");
+  CHECK(lost.run().end.is_infrastructure());
 }
 
 TEST_CASE("whoever has begun to prepare is waited for, and a wrong answer is told whatever else fails") {
   for (const bool wrong : {true, false}) {
     Stage stage;
     stage.eager.fails_to_begin_at = 3;
-    stage.eager.failure = Step::infrastructure("gone");
+    stage.eager.failure = Fault::infrastructure("gone");
     stage.check = [&](size_t) {
-      return wrong && stage.played.call == 2 ? Step::fault("wrong_value", "wrong") : Step{};
+      return wrong && stage.played.call == 2 ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
     };
     CHECK(stage.run().end.reason == (wrong ? "wrong" : "gone"));
     CHECK(stage.played.call == 2);  // of the two answers that there were
     CHECK(stage.played.unready == 0);
   }
   Stage wrong;
-  wrong.check = [&](size_t) { return wrong.played.call == 4 ? Step::fault("wrong_value", "wrong") : Step{}; };
+  wrong.check = [&](size_t) {
+    return wrong.played.call == 4 ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
+  };
   CHECK(wrong.run().end.reason == "wrong");
   CHECK(wrong.played.unready == 0);
   CHECK(wrong.candidate.calls == 4);
@@ -189,7 +191,7 @@ TEST_CASE("a throttled window is repeated, and after the third there is no time"
         .known = true, .sm_mhz = asked < 4 ? 900u : 1800u, .reasons = asked < 4 ? kHardwareThermal : 0};
   };
   const WindowResult recovered = once.run();
-  CHECK(recovered.end.done());
+  CHECK_FALSE(recovered.end);
   CHECK(recovered.windows == 2);
   CHECK(once.rests == 1);
   REQUIRE(recovered.repeated_because.size() == 1);
@@ -201,7 +203,7 @@ TEST_CASE("a throttled window is repeated, and after the third there is no time"
   const WindowResult given_up = always.run();
   CHECK(given_up.windows == 3);
   CHECK(always.rests == 2);
-  CHECK(given_up.end.end == Step::End::kInfrastructure);
+  CHECK(given_up.end.is_infrastructure());
   CHECK_THAT(given_up.end.reason, ContainsSubstring("power brake"));
   // The cap of power is where a device works all day.
   Stage capped;
@@ -213,7 +215,7 @@ TEST_CASE("what NVML does not say is not guessed") {
   Stage stage;
   stage.health = [](int) { return DeviceHealth{.unknown_because = "no library"}; };
   const WindowResult result = stage.run();
-  CHECK(result.end.done());
+  CHECK_FALSE(result.end);
   CHECK(!result.health.known);
   CHECK(result.health.unknown_because == "no library");
 }
@@ -225,7 +227,7 @@ TEST_CASE("clocks that disagree give no time, whichever side they do so for") {
     stage.candidate.gap_ms = -0.06;  // the host saw less than the events say
     if (eager_too) stage.eager.gap_ms = -0.6;
     const WindowResult result = stage.run();
-    CHECK(result.end.end == Step::End::kInfrastructure);
+    CHECK(result.end.is_infrastructure());
     CHECK(result.windows == 3);
     CHECK_THAT(result.end.reason, ContainsSubstring("events and the host's clock differ"));
   }
@@ -237,7 +239,7 @@ TEST_CASE(
   slow.candidate.ms = 2000;
   slow.eager.ms = 100;
   const WindowResult few = slow.run();
-  REQUIRE(few.end.done());
+  REQUIRE_FALSE(few.end);
   CHECK(few.unsteady == "");
   CHECK(few.windows == 1);
   CHECK(few.pairs[0].size() < slow.options.steadiness.least_pairs);
@@ -245,7 +247,7 @@ TEST_CASE(
   Stage slower;
   slower.candidate.ms = 8000;
   const WindowResult none = slower.run();
-  CHECK(none.end.done());
+  CHECK_FALSE(none.end);
   CHECK(none.windows == 1);  // the next one would be no longer
   CHECK_THAT(none.unsteady, ContainsSubstring("pairs within the window's time"));
 }
@@ -260,7 +262,7 @@ TEST_CASE(
     const WindowResult result = stage.run();
     CHECK(result.windows == (throttled ? 3 : 2));
     CHECK(stage.rests == result.windows - 1);
-    CHECK(result.end.done() != throttled);
+    CHECK(static_cast<bool>(result.end) == throttled);
     if (throttled)
       CHECK_THAT(result.end.reason, ContainsSubstring("throttled"));
     else
@@ -272,7 +274,7 @@ TEST_CASE("a ratio that others have disturbed is known by the next window, behin
   Stage stage;
   stage.candidate.time_of_draw = [&](size_t draw) { return stage.rests == 0 && draw == 0 ? 1.5 : 1.0; };
   const WindowResult result = stage.run();
-  REQUIRE(result.end.done());
+  REQUIRE_FALSE(result.end);
   CHECK(result.unsteady == "");
   CHECK(result.windows == 2);
   CHECK(stage.rests == 1);
@@ -290,7 +292,7 @@ TEST_CASE("a window whose sides have changed their speed is repeated at once, bu
   int call = 0;
   stage.candidate.time_of_draw = [&](size_t) { return ++call > 12 ? 1.0 : 1.5; };
   const WindowResult result = stage.run();
-  REQUIRE(result.end.done());
+  REQUIRE_FALSE(result.end);
   CHECK(result.windows == 2);
   CHECK(stage.rests == 0);
   REQUIRE(result.repeated_because.size() == 1);
@@ -301,7 +303,7 @@ TEST_CASE("what a window took is told by its parts") {
   Stage stage;
   stage.check = [&](size_t) {
     stage.played.now_s += 0.002;
-    return Step{};
+    return Fault{};
   };
   stage.candidate.ready_s = 0.003;
   const WindowResult result = stage.run();

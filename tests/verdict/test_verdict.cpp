@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "tests/verdict/verdict_examples.h"
-#include "verdict/fault_class.h"
+#include "verdict/fault/fault_class.h"
 #include "verdict/verdict.h"
 #include "verdict/verdict_fields.h"
 
@@ -129,11 +129,12 @@ TEST_CASE("outcomes and fault classes have names") {
   CHECK(to_string(Outcome::kCandidateFault) == "candidate_fault");
   CHECK(to_string(Outcome::kInfrastructure) == "infrastructure");
   std::set<std::string_view> names;
-  for (const FaultClass& entry : fault_classes()) {
+  for (const FaultClassEntry& entry : fault_classes()) {
     CHECK_FALSE(entry.meaning.empty());
-    CHECK(is_fault_class(entry.name));
+    CHECK(find_fault_class(entry.name) == entry.value);
+    CHECK(to_string(entry.value) == entry.name);
     names.insert(entry.name);
   }
   CHECK(names.size() == fault_classes().size());
-  CHECK_FALSE(is_fault_class(""));
+  CHECK_FALSE(find_fault_class(""));
 }

@@ -85,7 +85,7 @@ class Assembler {
     find_issues({&cuda_, &cpp_}, out_.issues);
     find_host_uses(cuda_, CodeStructure(cuda_), out_.issues);
     check_functions();
-    const char* const order[] = {"library_call", "unsupported", "compile"};
+    constexpr FaultClass order[] = {FaultClass::kLibraryCall, FaultClass::kUnsupported, FaultClass::kCompile};
     const auto rank = [&order](const SplitIssue& issue) {
       return std::find(std::begin(order), std::end(order), issue.fault_class) - std::begin(order);
     };
@@ -110,12 +110,12 @@ class Assembler {
   void check_functions() {
     const bool own_module = names(cpp_, "PYBIND11_MODULE") || names(cuda_, "PYBIND11_MODULE");
     if (program_.functions.empty() && !own_module)
-      out_.issues.push_back({"compile", "no functions are exported (functions= is empty)", 0});
+      out_.issues.push_back({FaultClass::kCompile, "no functions are exported (functions= is empty)", 0});
     for (const auto& f : program_.functions) {
       if (!is_function_name(f)) {
-        out_.issues.push_back({"compile", "functions= names something that is no function", 0});
+        out_.issues.push_back({FaultClass::kCompile, "functions= names something that is no function", 0});
       } else if (!names(cpp_, f)) {
-        out_.issues.push_back({"compile", "'" + f + "' was not declared in cpp_sources", 0});
+        out_.issues.push_back({FaultClass::kCompile, "'" + f + "' was not declared in cpp_sources", 0});
       }
     }
   }

@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "sandbox/frontend/cuda_program.h"
+#include "verdict/fault/fault_class.h"
 
 namespace bicrl {
 
 // Something in the text that decides the candidate's class before any compiler runs.
 struct SplitIssue {
-  std::string fault_class;  // see verdict/fault_class.h: "library_call", "unsupported", "compile", "extract"
-  std::string reason;       // for a person, names the identifier
-  int line = 0;             // in the joined text of cuda_sources, 0 if it has none
+  FaultClass fault_class;  // kLibraryCall, kUnsupported, kCompile or kExtract
+  std::string reason;      // for a person, names the identifier
+  int line = 0;            // in the joined text of cuda_sources, 0 if it has none
 };
 
 struct TranslationUnit {

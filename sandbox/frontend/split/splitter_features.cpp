@@ -229,8 +229,8 @@ void note_own_names(const TokenText& t, std::set<std::string_view>& own) {
 void note_library(const TokenText& t, size_t i, std::vector<SplitIssue>& issues) {
   const auto word = t.at(i);
   const auto report = [&](std::string_view name) {
-    issues.push_back(
-        {"library_call", "calls " + std::string(name) + " (" + std::string(word) + ")", t.line_of(i)});
+    issues.push_back({FaultClass::kLibraryCall, "calls " + std::string(name) + " (" + std::string(word) + ")",
+                      t.line_of(i)});
   };
   if (const auto library = library_of_prefix(word); !library.empty()) return report(library);
   if (const auto library = library_of_name(word); !library.empty()) return report(library);
@@ -257,7 +257,7 @@ void find_issues(const std::vector<const TokenText*>& sources, std::vector<Split
       if (!own.count(word)) note_library(*source, i, issues);
       for (const auto& f : kUnsupported)
         if (word == f.name)
-          issues.push_back({"unsupported", "uses " + std::string(f.reason), source->line_of(i)});
+          issues.push_back({FaultClass::kUnsupported, "uses " + std::string(f.reason), source->line_of(i)});
     }
 }
 

@@ -168,7 +168,7 @@ class HostUses {
 
   void tell(size_t i, const char* reason) {
     ++reported_;
-    issues_.push_back({"compile", "'" + std::string(t_.at(i)) + "' " + reason, t_.line_of(i)});
+    issues_.push_back({FaultClass::kCompile, "'" + std::string(t_.at(i)) + "' " + reason, t_.line_of(i)});
   }
 
   const TokenText& t_;

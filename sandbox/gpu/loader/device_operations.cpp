@@ -106,13 +106,13 @@ void DeviceRun::prepare(KernelHandle kernel, const TraceOp& op) const {
   const KernelAttributes attributes = driver_.attributes(kernel);
   const uint64_t threads = uint64_t{op.block[0]} * op.block[1] * op.block[2];
   if (threads > attributes.max_threads)
-    end("launch", concat(threads, " threads in a block, the kernel has room for ", attributes.max_threads),
-        op.entry);
+    end(FaultClass::kLaunch,
+        concat(threads, " threads in a block, the kernel has room for ", attributes.max_threads), op.entry);
   const uint64_t shared = uint64_t{attributes.static_shared_bytes} + op.shared_bytes;
   const bool extended = op.shared_limit > kUsualSharedBytes;
   if (op.shared_bytes > std::max(op.shared_limit, extended ? 0 : kUsualSharedBytes) ||
       shared > (extended ? driver_.device().max_shared_bytes : kUsualSharedBytes))
-    end("launch", concat(shared, " bytes of shared memory in a block"), op.entry);
+    end(FaultClass::kLaunch, concat(shared, " bytes of shared memory in a block"), op.entry);
   if (extended)
     driver_.allow_shared_bytes(kernel, std::min(op.shared_limit, driver_.device().max_shared_bytes -
                                                                      attributes.static_shared_bytes));
@@ -122,7 +122,8 @@ DeviceRun::ReadyLaunch DeviceRun::make_ready(const TraceOp& op) {
   const ptx::Function& entry = program_.entry(op.module, op.entry);
   const uint64_t expected = parameter_bytes(program_.modules()[op.module], entry);
   if (op.arguments.size() != expected)
-    end("launch", concat(op.arguments.size(), " bytes of parameters, the kernel has ", expected), op.entry);
+    end(FaultClass::kLaunch, concat(op.arguments.size(), " bytes of parameters, the kernel has ", expected),
+        op.entry);
   Module& module = modules_[op.module];
   KernelHandle& kernel = module.kernels[entry.name];
   if (!kernel) kernel = driver_.kernel(module.handle, entry.name);
@@ -139,9 +140,9 @@ DeviceRun::ReadyLaunch DeviceRun::make_ready(const TraceOp& op) {
 
 // Ends the run if the program is at fault; else the error goes on to whoever can replace the device.
 void DeviceRun::blame(const DriverError& error, FaultPlace place, const TraceOp& op) {
-  const std::string fault_class = fault_class_of(error.code(), place);
-  if (fault_class.empty()) throw error;
-  if (fault_class == "memory" && place == FaultPlace::kLaunch) {
+  const auto fault_class = fault_class_of(error.code(), place);
+  if (!fault_class) throw error;
+  if (fault_class == FaultClass::kMemory && place == FaultPlace::kLaunch) {
     // Local memory is made for all threads that the device holds. What would fit into half of an empty one
     // was refused because others have the rest.
     const DeviceDescription& device = driver_.device();
@@ -150,7 +151,7 @@ void DeviceRun::blame(const DriverError& error, FaultPlace place, const TraceOp&
     const KernelHandle kernel = modules_[op.module].kernels.at(program_.entry(op.module, op.entry).name);
     if (driver_.attributes(kernel).local_bytes * threads < device.memory_bytes / 2) throw error;
   }
-  end(fault_class, fault_message_of(error.code()), op.entry);
+  end(*fault_class, fault_message_of(error.code()), op.entry);
 }
 
 void DeviceRun::launch(const TraceOp& op) {
@@ -174,7 +175,7 @@ void DeviceRun::launch(const TraceOp& op) {
   waited_ += Clock::now() - begin;
   if (done) return;
   context_lost_ = true;
-  end("timeout", concat("has not ended after ", options_.limit_s, " s on the device"), op.entry);
+  end(FaultClass::kTimeout, concat("has not ended after ", options_.limit_s, " s on the device"), op.entry);
 }
 
 // ---- Into a stream ----

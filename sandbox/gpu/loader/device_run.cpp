@@ -51,18 +51,18 @@ double DeviceRun::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-std::optional<DeviceFault> DeviceRun::guarded(const std::function<void()>& work) {
+std::optional<ptx::Fault> DeviceRun::guarded(const std::function<void()>& work) {
   try {
     work();
   } catch (const Ended& ended) {
     return ended.fault;
   } catch (const ptx::FaultError& error) {
-    return DeviceFault{to_string(error.fault().fault_class), error.fault().message, error.fault().kernel};
+    return error.fault();
   }
   return std::nullopt;
 }
 
-std::optional<DeviceFault> DeviceRun::run(std::string_view inputs) {
+std::optional<ptx::Fault> DeviceRun::run(std::string_view inputs) {
   inputs_ = inputs;
   const auto fault = guarded([&] {
     load_modules();
@@ -75,7 +75,7 @@ std::optional<DeviceFault> DeviceRun::run(std::string_view inputs) {
   return fault ? fault : find_breach();
 }
 
-std::optional<DeviceFault> DeviceRun::repeat(size_t index, std::string_view inputs) {
+std::optional<ptx::Fault> DeviceRun::repeat(size_t index, std::string_view inputs) {
   const TraceRepeat& call = trace_.repeats[index];
   inputs_ = inputs;
   outputs_ = &call.outputs;
@@ -134,7 +134,7 @@ void DeviceRun::allocate(uint32_t call) {
         const auto& variables = modules_[buffer.source].variables;
         if (const auto known = variables.find(*name); known != variables.end()) {
           if (known->second.bytes < buffer.bytes)
-            end("unsupported", "a variable has another size in the host part");
+            end(FaultClass::kUnsupported, "a variable has another size in the host part");
           places_[i] = {known->second.address, nullptr, 0};
           continue;
         }
@@ -143,7 +143,7 @@ void DeviceRun::allocate(uint32_t call) {
     owners.push_back(i);
     sizes.push_back(buffer.bytes);
     if (buffer.bytes > options_.max_bytes - allocated_bytes_)
-      end("memory", concat("buffers of more than ", options_.max_bytes, " bytes in all"));
+      end(FaultClass::kMemory, concat("buffers of more than ", options_.max_bytes, " bytes in all"));
     allocated_bytes_ += buffer.bytes;
   }
   if (owners.empty()) return;
@@ -166,7 +166,7 @@ void DeviceRun::write_constant(uint32_t buffer) {
                  std::min<uint64_t>(trace_.buffers[buffer].bytes, bytes.size()));
 }
 
-std::optional<DeviceFault> DeviceRun::renew(std::string_view inputs) {
+std::optional<ptx::Fault> DeviceRun::renew(std::string_view inputs) {
   inputs_ = inputs;
   seen_.clear();
   waited_ = {};
@@ -221,21 +221,21 @@ bool DeviceRun::store_copied_output(size_t index, std::byte* to) {
   return copied_->output(trace_.outputs[index], trace_.output_layout().leaves[index], to);
 }
 
-void DeviceRun::end(const std::string& fault_class, const std::string& message, const std::string& kernel) {
+void DeviceRun::end(FaultClass fault_class, const std::string& message, const std::string& kernel) {
   throw Ended{{fault_class, message, kernel}};
 }
 
-std::optional<DeviceFault> DeviceRun::find_breach() {
+std::optional<ptx::Fault> DeviceRun::find_breach() {
   for (size_t m = 0; m < memories_.size(); ++m) {
     const auto breach = memories_[m]->find_breach();
     if (!breach) continue;
     const std::string name = buffer_name(owners_[m][breach->buffer]);
     if (breach->distance_bytes == 0)
-      return DeviceFault{"illegal_access", "a write to " + name + ", which was freed", ""};
-    return DeviceFault{"illegal_access",
-                       concat("a write ", breach->distance_bytes, " bytes ",
-                              breach->behind ? "behind the end of " : "before ", name),
-                       ""};
+      return ptx::Fault{FaultClass::kIllegalAccess, "a write to " + name + ", which was freed", ""};
+    return ptx::Fault{FaultClass::kIllegalAccess,
+                      concat("a write ", breach->distance_bytes, " bytes ",
+                             breach->behind ? "behind the end of " : "before ", name),
+                      ""};
   }
   return std::nullopt;
 }

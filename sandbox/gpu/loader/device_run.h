@@ -28,13 +28,6 @@
 
 namespace bicrl::gpu {
 
-// How a run ended if not well. Beyond a fault of a kernel nothing more can be done in this process.
-struct DeviceFault {
-  std::string fault_class;
-  std::string message;
-  std::string kernel;
-};
-
 struct DeviceRunOptions {
   uint64_t seed = 0;
   bool skip_launches = false;       // what is left if no kernel runs
@@ -55,11 +48,12 @@ class DeviceRun {
   DeviceRun(const DeviceRun&) = delete;
   DeviceRun& operator=(const DeviceRun&) = delete;
 
-  // The constructor and the first call, with what they say likewise in Execution.
-  std::optional<DeviceFault> run(std::string_view inputs);
+  // The constructor and the first call, with what they say likewise in Execution. Beyond a fault of a kernel
+  // nothing more can be done in this process.
+  std::optional<ptx::Fault> run(std::string_view inputs);
   size_t first_repeat();
   bool has_room(size_t index) const;
-  std::optional<DeviceFault> repeat(size_t index, std::string_view inputs);
+  std::optional<ptx::Fault> repeat(size_t index, std::string_view inputs);
   std::vector<uint32_t> changed_inputs();  // after the first call
   void store_outputs(std::byte* outputs);  // of the call that ran last
   bool store_copied_output(size_t index, std::byte* to);
@@ -71,14 +65,14 @@ class DeviceRun {
   // ---- For timing (timed_run.h), after run(), at the same addresses ----
   // Everything as it was before the first call: memory, variables, with these inputs; and then what the
   // constructor does.
-  std::optional<DeviceFault> renew(std::string_view inputs);
+  std::optional<ptx::Fault> renew(std::string_view inputs);
   // Why the first call's operations cannot be put into a stream: the host has a part in one. Empty if they
   // can.
   std::string enqueue_problem() const;
   // Puts the first call's operations into a stream, in the order of issue. Throws DriverError.
   void enqueue(StreamHandle stream);
   size_t operations() const { return trace_.ops.size() - trace_.construction_ops; }
-  std::optional<DeviceFault> find_breach();
+  std::optional<ptx::Fault> find_breach();
   double limit_s() const { return options_.limit_s; }
   double seconds() const;
 
@@ -100,11 +94,11 @@ class DeviceRun {
     std::string parameters;  // what the launch points to
   };
   struct Ended {  // on its way to whoever runs a call
-    DeviceFault fault;
+    ptx::Fault fault;
   };
   using Hashes = std::vector<std::pair<uint64_t, uint64_t>>;
 
-  [[noreturn]] static void end(const std::string& fault_class, const std::string& message,
+  [[noreturn]] static void end(FaultClass fault_class, const std::string& message,
                                const std::string& kernel = "");
   void construct();
   void load_modules();
@@ -113,7 +107,7 @@ class DeviceRun {
   void write_inputs(uint32_t call, uint32_t tensors);
   void follow_copies();
   const std::byte* bytes_of(uint32_t buffer);
-  std::optional<DeviceFault> guarded(const std::function<void()>& work);
+  std::optional<ptx::Fault> guarded(const std::function<void()>& work);
   void execute(const TraceOp& op);
   void fill(const TraceOp& op);
   void copy(const TraceOp& op);

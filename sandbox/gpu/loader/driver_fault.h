@@ -1,6 +1,9 @@
 // What an error of the driver says about whom. Pure function.
 #pragma once
+#include <optional>
 #include <string>
+
+#include "verdict/fault/fault_class.h"
 
 namespace bicrl::gpu {
 
@@ -9,9 +12,9 @@ enum class FaultPlace {
   kKernel   // a kernel ran and ended so
 };
 
-// A class of verdict/fault_class.h if the program is at fault; empty: the driver, the device or this project
-// is, and what was to be run must be run elsewhere. `code`: CUresult.
-std::string fault_class_of(int code, FaultPlace place);
+// The class if the program is at fault; none: the driver, the device or this project is, and what was to be
+// run must be run elsewhere. `code`: CUresult.
+std::optional<FaultClass> fault_class_of(int code, FaultPlace place);
 // For the program's author.
 std::string fault_message_of(int code);
 

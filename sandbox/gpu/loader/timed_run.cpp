@@ -16,7 +16,7 @@ TimedRun::~TimedRun() {
   }
 }
 
-std::optional<DeviceFault> TimedRun::time(bool by_stream, TimedSpan& span) {
+std::optional<ptx::Fault> TimedRun::time(bool by_stream, TimedSpan& span) {
   const bool replayed = graph_ && !by_stream;
   const auto enqueue = [&] {
     if (replayed)
@@ -29,12 +29,13 @@ std::optional<DeviceFault> TimedRun::time(bool by_stream, TimedSpan& span) {
       return run_.find_breach();
   } catch (const DriverError& error) {
     run_.lose_context();
-    const std::string fault_class = fault_class_of(error.code(), FaultPlace::kKernel);
-    if (fault_class.empty()) throw;
-    return DeviceFault{fault_class, fault_message_of(error.code()), ""};
+    const auto fault_class = fault_class_of(error.code(), FaultPlace::kKernel);
+    if (!fault_class) throw;
+    return ptx::Fault{*fault_class, fault_message_of(error.code()), ""};
   }
   run_.lose_context();
-  return DeviceFault{"timeout", concat("has not ended after ", run_.limit_s(), " s on the device"), ""};
+  return ptx::Fault{FaultClass::kTimeout, concat("has not ended after ", run_.limit_s(), " s on the device"),
+                    ""};
 }
 
 }  // namespace bicrl::gpu

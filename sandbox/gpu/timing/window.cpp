@@ -59,7 +59,7 @@ class Window {
     }
   }
 
-  const Step& failed() const { return end_; }
+  const Fault& failed() const { return end_; }
   void take(WindowResult& result) {
     result.pairs = std::move(pairs_);
     result.health = health_;
@@ -86,12 +86,12 @@ class Window {
     return advice == Advice::kRepeatOnce ? std::min(2, options_.most_windows) : options_.most_windows;
   }
 
-  bool good(Step step, const TimedParty* party) {
-    if (step.done()) return true;
+  bool good(Fault step, const TimedParty* party) {
+    if (!step) return true;
     end_ = std::move(step);
     // A reference that fails here was right in the oracle.
-    if (party != setting_.candidate && end_.end == Step::End::kFault)
-      end_ = Step::infrastructure("the reference on the GPU: " + end_.reason);
+    if (party != setting_.candidate && end_.blame == Fault::Blame::kProgram)
+      end_ = Fault::infrastructure("the reference on the GPU: " + end_.reason);
     return false;
   }
 
@@ -113,12 +113,12 @@ class Window {
   }
 
   // What was answered last, once.
-  Step check_last() {
+  Fault check_last() {
     if (!unchecked_) return {};
     const size_t draw = *unchecked_;
     unchecked_.reset();
     const double begin = setting_.seconds();
-    Step checked = setting_.check(draw);
+    Fault checked = setting_.check(draw);
     parts_.check_s += setting_.seconds() - begin;
     return checked;
   }
@@ -134,9 +134,9 @@ class Window {
       if (!ready) break;
       begun.push_back(party);
     }
-    const Step checked = check_last();
+    const Fault checked = check_last();
     for (TimedParty* party : begun) {
-      const Step step = party->await_ready();
+      const Fault step = party->await_ready();
       ready = ready && good(step, party);
     }
     parts_.prepare_s += setting_.seconds() - begin - (parts_.check_s - checked_before_s);
@@ -152,7 +152,7 @@ class Window {
     std::vector<TimedCall> calls(parties_.size());
     for (const size_t i : order) {
       if (stop_.stop_requested()) {
-        end_ = Step::infrastructure("cancelled");
+        end_ = Fault::infrastructure("cancelled");
         return false;
       }
       const double begin = setting_.seconds();
@@ -191,16 +191,10 @@ class Window {
   std::vector<std::vector<Pair>> pairs_;
   std::vector<std::vector<double>> events_ms_, gaps_ms_;  // of each party
   HealthSummary health_;
-  Step end_;
+  Fault end_;
 };
 
 }  // namespace
-
-Step Step::fault(std::string fault_class, std::string reason) {
-  return {End::kFault, std::move(fault_class), std::move(reason)};
-}
-
-Step Step::infrastructure(std::string reason) { return {End::kInfrastructure, "", std::move(reason)}; }
 
 void HealthSummary::add(const DeviceHealth& health) {
   if (!health.known) {
@@ -225,12 +219,12 @@ WindowResult conduct(const WindowSetting& setting, const WindowOptions& options,
     ++result.windows;
     result.end = window.failed();
     window.take(result);
-    if (!result.end.done() || useless.reason.empty()) return result;
+    if (result.end || useless.reason.empty()) return result;
     result.repeated_because.push_back(useless.reason);
     if (result.windows >= useless.most_windows) {
       const std::string why = concat("no window of ", result.windows, " gave a time: ", useless.reason);
       if (useless.is_devices)
-        result.end = Step::infrastructure(why);
+        result.end = Fault::infrastructure(why);
       else
         result.unsteady = why;
       return result;

@@ -10,6 +10,7 @@
 
 #include "sandbox/gpu/timing/device_health.h"
 #include "sandbox/gpu/timing/statistics.h"
+#include "verdict/fault/fault.h"
 
 namespace bicrl::timing {
 
@@ -21,25 +22,15 @@ struct TimedCall {
   double host_ms = 0;   // by the host's monotonic clock around the same span
 };
 
-// How a step ended. A fault is the party's own, and of a baseline nobody's but the verifier's.
-struct Step {
-  enum class End { kDone, kFault, kInfrastructure };
-  End end = End::kDone;
-  std::string fault_class;  // of kFault
-  std::string reason;       // of all but kDone
-  bool done() const { return end == End::kDone; }
-  static Step fault(std::string fault_class, std::string reason);
-  static Step infrastructure(std::string reason);
-};
-
 class TimedParty {
  public:
   virtual ~TimedParty() = default;
   // Everything as if nothing had run before, with that draw's inputs: begins with it, so that parties do it
-  // side by side, and await_ready() waits for it. Nobody is timed before all are ready.
-  virtual Step prepare(size_t draw) = 0;
-  virtual Step await_ready() { return {}; }
-  virtual Step time(TimedCall& call) = 0;
+  // side by side, and await_ready() waits for it. Nobody is timed before all are ready. A fault of the
+  // program is the party's own, and of a baseline nobody's but the verifier's.
+  virtual Fault prepare(size_t draw) = 0;
+  virtual Fault await_ready() { return {}; }
+  virtual Fault time(TimedCall& call) = 0;
 };
 
 struct WindowOptions {
@@ -56,7 +47,7 @@ struct WindowSetting {
   size_t draws = 0;                    // at least two, so that an answer kept from the last call is wrong
   // Compares what the candidate answered in the call that was timed last: while parties prepare the next one,
   // as it takes the host as long as that does.
-  std::function<Step(size_t draw)> check;
+  std::function<Fault(size_t draw)> check;
   std::function<DeviceHealth()> health;
   std::function<uint64_t()> random;  // secret
   // Before a further window, when so many were of no use: where the device is to blame, and before the last.
@@ -80,10 +71,10 @@ struct HealthSummary {
 };
 
 struct WindowResult {
-  Step end;                              // kDone: the rest is there
-  std::string unsteady;                  // of kDone: why the pairs say nothing, though the device was well
-  std::vector<std::vector<Pair>> pairs;  // of each baseline, in the order of time
-  int windows = 0;                       // that were needed
+  Fault end;             // none: the rest is there
+  std::string unsteady;  // without a fault: why the pairs say nothing, though the device was well
+  std::vector<std::vector<Pair>> pairs;       // of each baseline, in the order of time
+  int windows = 0;                            // that were needed
   std::vector<std::string> repeated_because;  // one for each window that was of no use
   double clock_gap_ms = 0;                    // median of host less events, over all calls of the last window
   HealthSummary health;                       // of the last window

@@ -74,21 +74,21 @@ json split(const CudaProgram& program) {
   json header{{"kind", "split"}, {"issues", json::array()}, {"units", json::array()}};
   for (const SplitIssue& issue : split.issues)
     header["issues"].push_back(
-        {{"class", issue.fault_class}, {"reason", issue.reason}, {"line", issue.line}});
+        {{"class", to_string(issue.fault_class)}, {"reason", issue.reason}, {"line", issue.line}});
   for (const TranslationUnit& unit : split.units)
     header["units"].push_back({{"file_name", unit.file_name}, {"text", unit.text}});
   return header;
 }
 
-json refusal(const std::string& fault_class, const std::string& reason) {
-  return {{"kind", "device"}, {"ok", false}, {"class", fault_class}, {"reason", reason}};
+json refusal(FaultClass fault_class, const std::string& reason) {
+  return {{"kind", "device"}, {"ok", false}, {"class", to_string(fault_class)}, {"reason", reason}};
 }
 
 json refused_by_compiler(const std::string& log) {
   for (const char* words : {"out of memory", "OUT_OF_MEMORY", "memory allocation fail", "bad_alloc"})
     if (log.find(words) != std::string::npos)
-      return refusal("memory", "the device code needs more memory to compile than its limit");
-  return refusal("compile", readable_device_log(log, frontend().compiler->include_folders()));
+      return refusal(FaultClass::kMemory, "the device code needs more memory to compile than its limit");
+  return refusal(FaultClass::kCompile, readable_device_log(log, frontend().compiler->include_folders()));
 }
 
 // One pass of NVRTC for PTX and machine code of another architecture, where the PTX is the same for both.
@@ -132,11 +132,11 @@ bool has_assembly(const std::string& source) {
 json device(const CudaProgram& program, const std::string& architecture, std::string& ptx) {
   const std::string source = join_cuda_sources(program.cuda_sources);
   if (const std::string feature = unsupported_device_feature(source); !feature.empty())
-    return refusal("unsupported", feature);
+    return refusal(FaultClass::kUnsupported, feature);
   const DeviceFlags& flags = frontend().flags = read_device_flags(program.cuda_cflags);
-  if (!flags.refused.empty()) return refusal("unsupported", "extra_cuda_cflags: " + flags.refused);
+  if (!flags.refused.empty()) return refusal(FaultClass::kUnsupported, "extra_cuda_cflags: " + flags.refused);
   if (const std::string call = host_call_in_device_code(source); !call.empty())
-    return refusal("compile", call);
+    return refusal(FaultClass::kCompile, call);
   DeviceProgram& compiled = frontend().compiled;
   if (!compile_together(whole_device_text(source, flags.macros), flags, architecture))
     compiled = compile_device_program(*frontend().compiler, source, flags);

@@ -35,7 +35,6 @@
 namespace bicrl {
 namespace {
 
-using gpu::DeviceFault;
 using gpu::DeviceRun;
 using nlohmann::json;
 
@@ -163,14 +162,14 @@ class Job {
                       .max_bytes = plan_.at("max_bytes").get<uint64_t>(),
                       .apart = watched_});
     json report{{"lane_operations", 0}, {"changed_inputs", json::array()}, {"calls", 0}};
-    const auto end_call = [&](const std::optional<DeviceFault>& fault, const OutputLayout& layout) {
+    const auto end_call = [&](const std::optional<ptx::Fault>& fault, const OutputLayout& layout) {
       std::vector<std::byte> outputs(layout.draw_bytes);
       if (!fault) device.store_outputs(outputs.data());
       write_all(file("output_file"), outputs.data(), outputs.size());
       report["calls"] = report["calls"].get<size_t>() + 1;
       if (fault)
         report["fault"] = {
-            {"class", fault->fault_class}, {"message", fault->message}, {"kernel", fault->kernel}};
+            {"class", to_string(fault->fault_class)}, {"message", fault->message}, {"kernel", fault->kernel}};
       return outputs;
     };
     const auto first = end_call(device.run(draw(trace, asked.at("draw"))), trace.output_layout());

@@ -6,7 +6,6 @@
 namespace bicrl {
 namespace {
 
-using gpu::DeviceFault;
 using nlohmann::json;
 
 constexpr int kLaunchesOfNothing = 9;
@@ -36,7 +35,7 @@ class WindowSession {
     while (true) {
       const json asked = next();
       const std::string what = asked.is_object() ? asked.value("window", "") : "";
-      std::optional<DeviceFault> fault;
+      std::optional<ptx::Fault> fault;
       json said{{"step", "done"}};
       if (what == "prepare") {
         poison_.spread();  // nothing of the call before is left in shared memory, either
@@ -52,7 +51,7 @@ class WindowSession {
   }
 
  private:
-  std::optional<DeviceFault> time(gpu::TimedRun& timed, bool by_stream, json& said) {
+  std::optional<ptx::Fault> time(gpu::TimedRun& timed, bool by_stream, json& said) {
     gpu::TimedSpan span;
     if (auto fault = timed.time(by_stream, span)) return fault;
     run_.store_outputs(outputs_.bytes());
@@ -71,8 +70,9 @@ class WindowSession {
   }
 
   // A kernel that wrote beside its buffers may have written anywhere in the context.
-  bool end(const DeviceFault& fault) const {
-    say({{"fault", {{"class", fault.fault_class}, {"message", fault.message}, {"kernel", fault.kernel}}}});
+  bool end(const ptx::Fault& fault) const {
+    say({{"fault",
+          {{"class", to_string(fault.fault_class)}, {"message", fault.message}, {"kernel", fault.kernel}}}});
     return false;
   }
 

@@ -17,7 +17,7 @@
 namespace bicrl {
 
 // A fault of the candidate; the host part must not be able to catch it and go on.
-struct Fault {
+struct RaisedFault {
   std::string fault_class;  // empty: none so far. The first one stays.
   std::string message;
 };
@@ -54,7 +54,7 @@ struct TensorImpl {
 
 // Everything the process remembers. Storages live for ever (they cost nothing).
 struct Runtime {
-  Fault fault;
+  RaisedFault fault;
   cudaError_t last_error = cudaSuccess;
   int channel = -1;  // where the signal handler writes its last frame; -1: nowhere
   std::vector<Storage> storages;

@@ -35,7 +35,7 @@ Runtime& runtime() {
 }
 
 void set_fault(const char* fault_class, const std::string& message) {
-  Fault& fault = runtime().fault;
+  RaisedFault& fault = runtime().fault;
   if (!fault.fault_class.empty()) return;
   fault.fault_class = fault_class;
   fault.message = message.substr(0, 1000);

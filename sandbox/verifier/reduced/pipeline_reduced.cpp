@@ -15,7 +15,8 @@ constexpr size_t kLeastVariants = 2;
 
 // What a host part ends in that has something against the sizes of its inputs: an exception, an empty grid.
 bool refuses_sizes(const Verdict& verdict) {
-  return verdict.fault_class == "record" || verdict.fault_class == "launch";
+  return verdict.fault_class == to_string(FaultClass::kRecord) ||
+         verdict.fault_class == to_string(FaultClass::kLaunch);
 }
 
 // In an order that nobody knows, but for this: one without a long axis comes first, then those with one.
@@ -43,10 +44,8 @@ std::optional<RecordResult> Pipeline::record_own(Job& job, const ReducedSizes& s
     if (!structure_matches(job, trace.repeats[k].returned, sizes.returned, k + 2)) return std::nullopt;
   const RunResult checked = backend_->check_launches(trace, recorded->modules, job.stop);
   job.verdict.run_ms += checked.run_ms;
-  if (checked.infrastructure)
-    job.infrastructure("run", checked.reason);
-  else if (!checked.fault_class.empty())
-    job.fault("run", checked.fault_class, checked.reason);
+  if (checked.fault)
+    job.fault("run", checked.fault);
   else if (has_registers(job, *recorded))
     return recorded;
   return std::nullopt;
@@ -68,7 +67,7 @@ std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant
   auto recorded = record(job, task);
   if (!recorded && job.verdict.outcome == Outcome::kCandidateFault && refuses_sizes(job.verdict)) {
     const std::string refusal = job.verdict.diagnostics;
-    job.fault("record", "specialised",
+    job.fault("record", FaultClass::kSpecialised,
               concat("refuses smaller inputs of the task, at which it would be compared: ", refusal));
     if (job.request.protocol.specialised == SpecialisedPolicy::kMask)
       job.verdict.outcome = Outcome::kUndecided;

@@ -15,8 +15,8 @@ std::optional<std::vector<LaunchCounters>> Pipeline::count_launches(Job& job, co
   auto result = run(job, counted);
   if (!result) return std::nullopt;
   RunOutcome& run = result->runs.front();
-  if (run.fault_class.empty()) return std::move(run.counters);
-  job.fault("run", run.fault_class, run.message);
+  if (!run.fault) return std::move(run.counters);
+  job.fault("run", run.fault);
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "sandbox/box/python_install.h"
+#include "tests/sandbox/fault_name.h"
 #include "tests/support/support.h"
 
 namespace bicrl {
@@ -13,29 +14,29 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-CompileFailure classified(const std::string& output) {
+Fault classified(const std::string& output) {
   static const PythonInstall python = PythonInstall::find(testing::test_python());
   static const InstalledApi api = InstalledApi::find(python);
   return classify_compile_failure(output, api);
 }
 
 std::string of_line(const std::string& message) {
-  return classified("cuda_sources:3:10: error: " + message + "\n").fault_class;
+  return testing::fault_name(classified("cuda_sources:3:10: error: " + message + "\n"));
 }
 
 }  // namespace
 
 TEST_CASE("compiler messages name the framework") {
-  CHECK(classified("cuda_sources:3:10: error: 'relu' is not a member of 'torch'\n").fault_class ==
-        "framework_fallback");
+  CHECK(classified("cuda_sources:3:10: error: 'relu' is not a member of 'torch'\n")
+            .is(FaultClass::kFrameworkFallback));
   CHECK(classified("a:3:10: error: \u2018class at::Tensor\u2019 has no member named \u2018softmax\u2019\n")
-            .fault_class == "framework_fallback");
+            .is(FaultClass::kFrameworkFallback));
   CHECK(classified("a:3:1: error: no match for 'operator+' (operand types are 'at::Tensor' and 'int')\n")
-            .fault_class == "framework_fallback");
-  CHECK(classified("a:3:10: error: 'rellu' is not a member of 'torch'\n").fault_class == "compile");
-  CHECK(classified("a:3:10: error: 'x' was not declared in this scope\n").fault_class == "compile");
+            .is(FaultClass::kFrameworkFallback));
+  CHECK(classified("a:3:10: error: 'rellu' is not a member of 'torch'\n").is(FaultClass::kCompile));
+  CHECK(classified("a:3:10: error: 'x' was not declared in this scope\n").is(FaultClass::kCompile));
   CHECK_THAT(classified("/box/secret/a.cpp:3:10: error: 'x'\n").reason, !ContainsSubstring("/box"));
-  CHECK(classified("").fault_class == "compile");
+  CHECK(classified("").is(FaultClass::kCompile));
 }
 
 TEST_CASE("a compiler message about an installed API that the host part lacks is unsupported by name") {
@@ -57,15 +58,14 @@ TEST_CASE("a compiler message about an installed API that the host part lacks is
         {"'__nv_fp4_e2m1' does not name a type", "__nv_fp4_e2m1"},
         {"incomplete type 'bicrl::Convert<c10::ScalarType>' used in nested name specifier",
          "c10::ScalarType"}}) {
-    const CompileFailure failure = classified("cuda_sources:3:10: error: " + message + "\n");
+    const Fault failure = classified("cuda_sources:3:10: error: " + message + "\n");
     INFO(message << ": " << failure.reason);
-    CHECK(failure.fault_class == "unsupported");
+    CHECK(failure.is(FaultClass::kUnsupported));
     CHECK_THAT(failure.reason, ContainsSubstring("'" + name + "'"));
   }
-  CHECK(classified("mold: error: undefined symbol: cudaStreamGetCaptureInfo\n").fault_class == "unsupported");
-  CHECK(
-      classified("a.cpp:1:10: fatal error: ATen/TensorIterator.h: No such file or directory\n").fault_class ==
-      "unsupported");
+  CHECK(classified("mold: error: undefined symbol: cudaStreamGetCaptureInfo\n").is(FaultClass::kUnsupported));
+  CHECK(classified("a.cpp:1:10: fatal error: ATen/TensorIterator.h: No such file or directory\n")
+            .is(FaultClass::kUnsupported));
 }
 
 TEST_CASE("a compiler message about a name that no installed API has is the candidate's own error") {
@@ -78,18 +78,18 @@ TEST_CASE("a compiler message about a name that no installed API has is the cand
     INFO(message);
     CHECK(of_line(message) == "compile");
   }
-  CHECK(classified("mold: error: undefined symbol: my_launcher\n").fault_class == "compile");
+  CHECK(classified("mold: error: undefined symbol: my_launcher\n").is(FaultClass::kCompile));
   for (const std::string header : {"my_kernels.h", "/etc/passwd", "../../../../../../../../../../etc/passwd",
                                    "torch/../../../../pip/__init__.py"})
-    CHECK(classified("a.cpp:1:10: fatal error: " + header + ": No such file or directory\n").fault_class ==
-          "compile");
+    CHECK(classified("a.cpp:1:10: fatal error: " + header + ": No such file or directory\n")
+              .is(FaultClass::kCompile));
 }
 
 TEST_CASE("an error that follows from a missing API does not hide it") {
-  const CompileFailure failure = classified(
+  const Fault failure = classified(
       "cuda_sources:7:5: error: 'attr' was not declared in this scope\n"
       "cuda_sources:7:9: error: 'cudaStreamSetAttribute' was not declared in this scope\n");
-  CHECK(failure.fault_class == "unsupported");
+  CHECK(failure.is(FaultClass::kUnsupported));
   CHECK_THAT(failure.reason, ContainsSubstring("'attr' was not declared"));
 }
 

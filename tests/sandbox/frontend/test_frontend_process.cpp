@@ -60,8 +60,8 @@ const std::string kDouble =
 
 CompileResult compile(const CudaProgram& program) {
   const CompileResult result = compiler().compile(program);
-  INFO(result.reason);
-  REQUIRE_FALSE(result.infrastructure);
+  INFO(result.fault.reason);
+  REQUIRE_FALSE(result.fault.is_infrastructure());
   return result;
 }
 
@@ -70,10 +70,10 @@ FrontendDevice device_part(FrontendProcess& frontend, const std::string& text) {
   INFO((job ? "" : job.reason()));
   REQUIRE(job.ok());
   const FrontendSplit split = job.value().split();
-  if (split.fault.failed()) return {split.fault, "", false, false};
+  if (split.fault) return {split.fault, "", false, false};
   FrontendDevice device = job.value().device();
   INFO(device.fault.reason);
-  REQUIRE_FALSE(device.fault.infrastructure);
+  REQUIRE_FALSE(device.fault.is_infrastructure());
   return device;
 }
 
@@ -107,7 +107,7 @@ std::vector<std::string> published_texts() {
 
 TEST_CASE("a program becomes a module and PTX") {
   const CompileResult result = compile(program(kDouble));
-  INFO(result.reason);
+  INFO(result.fault.reason);
   REQUIRE(result.module);
   REQUIRE(result.ptx);
   CHECK(result.module->starts_with("\x7f\x45LF"));
@@ -138,25 +138,25 @@ TEST_CASE("macros among the flags reach both parts") {
       "__global__ void k(const float* x, float* y) { y[threadIdx.x] = SCALE * x[threadIdx.x]; }\n"
       "#if SCALE != 3 || defined(GONE)\n#error the macros of the CUDA flags\n#endif\n");
   flagged.cuda_cflags = {"-DSCALE=3", "-D", "GONE", "-UGONE", "-O3"};
-  CHECK(compile(flagged).reason == "");
+  CHECK(compile(flagged).fault.reason == "");
   CudaProgram host_only = program(kDouble);
   host_only.cpp_sources.push_back("#ifndef OF_THE_HOST\n#error the macros of the host's flags\n#endif\n");
-  CHECK(compile(host_only).fault_class == "compile");
+  CHECK(compile(host_only).fault.is(FaultClass::kCompile));
   host_only.cflags = {"-O3", "-DOF_THE_HOST"};
-  CHECK(compile(host_only).reason == "");
+  CHECK(compile(host_only).fault.reason == "");
 }
 
 TEST_CASE("why a program cannot be compiled") {
   SECTION("an error in a kernel") {
     const CompileResult result = compile(program("__global__ void k(float* x, float* y) {\n  *y = *z;\n}\n"));
-    CHECK(result.fault_class == "compile");
+    CHECK(result.fault.is(FaultClass::kCompile));
     CHECK_FALSE(result.module);
     CHECK_FALSE(result.ptx);
   }
   SECTION("the device part's words") {
     const FrontendDevice device =
         device_part(impatient_frontend(), "__global__ void k(const float* x, float* y) {\n  *y = *z;\n}\n");
-    CHECK(device.fault.fault_class == "compile");
+    CHECK(device.fault.is(FaultClass::kCompile));
     CHECK(device.fault.reason.find("cuda_sources(2): error: identifier \"z\" is undefined") == 0);
     CHECK(device.fault.reason.find("/shim") == std::string::npos);
   }
@@ -164,31 +164,32 @@ TEST_CASE("why a program cannot be compiled") {
     CudaProgram flagged = program(kDouble);
     flagged.cuda_cflags = {"-I/usr/include"};
     const CompileResult result = compile(flagged);
-    CHECK(result.fault_class == "unsupported");
-    CHECK(result.reason.find("-I/usr/include") != std::string::npos);
+    CHECK(result.fault.is(FaultClass::kUnsupported));
+    CHECK(result.fault.reason.find("-I/usr/include") != std::string::npos);
   }
   SECTION("device features") {
     const CompileResult result =
         compile(program("__global__ void k(const float* x, float* y, cudaTextureObject_t t) {}\n"));
-    CHECK(result.fault_class == "unsupported");
-    CHECK(result.reason.find("textures") != std::string::npos);
+    CHECK(result.fault.is(FaultClass::kUnsupported));
+    CHECK(result.fault.reason.find("textures") != std::string::npos);
   }
   SECTION("host functions in kernels") {
     const FrontendDevice device =
         device_part(impatient_frontend(),
                     "float f(float x) { return x; }\n"
                     "__global__ void k(const float* x, float* y) { *y = f(*x); }\n");
-    CHECK(device.fault.fault_class == "compile");
+    CHECK(device.fault.is(FaultClass::kCompile));
     CHECK(device.fault.reason.find("host function 'f'") != std::string::npos);
   }
   SECTION("text without measure") {
     CudaProgram large = program(kDouble);
     large.cpp_sources.push_back("//" + std::string(300 << 10, 'x'));
     const CompileResult result = compile(large);
-    CHECK(result.fault_class == "extract");
+    CHECK(result.fault.is(FaultClass::kExtract));
     CudaProgram small = program(kDouble);
     CHECK(compiler().compile(small, {}, (256 << 10) - source_bytes(small)).module);
-    CHECK(compiler().compile(small, {}, (256 << 10) - source_bytes(small) + 1).fault_class == "extract");
+    CHECK(
+        compiler().compile(small, {}, (256 << 10) - source_bytes(small) + 1).fault.is(FaultClass::kExtract));
   }
 }
 
@@ -206,7 +207,7 @@ TEST_CASE("no file of the machine gets into what is said") {
     INFO(text);
     const FrontendDevice device = device_part(impatient_frontend(), text + tail);
     INFO(device.fault.reason);
-    CHECK(device.fault.fault_class == "compile");
+    CHECK(device.fault.is(FaultClass::kCompile));
     CHECK(device.fault.reason.find("root:") == std::string::npos);
     CHECK(device.fault.reason.find("import") == std::string::npos);
   }
@@ -242,7 +243,7 @@ TEST_CASE("a header's lines are not shown") {
       device_part(impatient_frontend(),
                   "#include <cuda_fp16.h>\n"
                   "__global__ void k(const float* x, float* y) { *y = __hadd(1, \"a\"); }\n");
-  CHECK(device.fault.fault_class == "compile");
+  CHECK(device.fault.is(FaultClass::kCompile));
   INFO(device.fault.reason);
   CHECK(device.fault.reason.find("__CUDA_FP16_DECL__") == std::string::npos);
   CHECK(device.fault.reason.find("/cuda") == std::string::npos);
@@ -279,9 +280,9 @@ TEST_CASE("text that kills or stalls the compiler is at fault, and the front end
   for (const std::string& text : texts) {
     INFO(text.substr(0, 60));
     const FrontendDevice device = device_part(impatient_frontend(), text);
-    INFO(device.fault.fault_class << ": " << device.fault.reason);
-    const bool bounded = device.fault.fault_class == "compile" || device.fault.fault_class == "timeout" ||
-                         device.fault.fault_class == "memory" || device.ptx.size() <= (32u << 20);
+    INFO(to_string(device.fault.fault_class) << ": " << device.fault.reason);
+    const bool bounded = device.fault.is(FaultClass::kCompile) || device.fault.is(FaultClass::kTimeout) ||
+                         device.fault.is(FaultClass::kMemory) || device.ptx.size() <= (32u << 20);
     CHECK(bounded);
     CHECK(device.fault.reason.size() <= 2000);
   }
@@ -294,7 +295,7 @@ TEST_CASE("text that stalls the splitter is at fault") {
                                   repeated("__global__ void k(", 10000)}) {
     auto job = impatient_frontend().begin(program(text), false);
     REQUIRE(job.ok());
-    CHECK_FALSE(job.value().split().fault.infrastructure);
+    CHECK_FALSE(job.value().split().fault.is_infrastructure());
   }
   check_alive(impatient_frontend());
 }
@@ -309,7 +310,7 @@ TEST_CASE("a dead front end is replaced") {
   kill(frontend.zygote().box_pid(), SIGKILL);
   // The answer may have been on its way already.
   const FrontendSplit split = job.value().split();
-  CHECK((split.fault.fault_class == "" && split.fault.infrastructure == split.fault.failed()));
+  CHECK((!split.fault || split.fault.is_infrastructure()));
   for (int attempt = 0; attempt < 100 && frontend.zygote().starts() == starts; ++attempt)
     frontend.begin(program(kDouble), false);
   check_alive(frontend);
@@ -350,16 +351,16 @@ TEST_CASE("published programs have PTX") {
     REQUIRE(job.ok());
     const FrontendSplit split = job.value().split();
     INFO(split.fault.reason);
-    REQUIRE_FALSE(split.fault.failed());
+    REQUIRE_FALSE(split.fault);
     if (!split.program.issues.empty()) {
       ++refused;
       continue;
     }
     const FrontendDevice device = job.value().device();
     INFO(text << device.fault.reason);
-    CHECK_FALSE(device.fault.infrastructure);
-    good += !device.fault.failed();
-    if (device.fault.failed()) reasons += device.fault.reason + "\n";
+    CHECK_FALSE(device.fault.is_infrastructure());
+    good += !device.fault;
+    if (device.fault) reasons += device.fault.reason + "\n";
   }
   INFO(reasons);
   CHECK(good + refused == texts.size());

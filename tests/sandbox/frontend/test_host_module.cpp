@@ -31,8 +31,8 @@ HostModule compile(const std::string& text, HostModules& by = modules()) {
   SplitProgram program;
   program.units.push_back({"candidate.cpp", text});
   const HostModule module = by.compile(program);
-  INFO(module.reason);
-  CHECK_FALSE(module.infrastructure);
+  INFO(module.fault.reason);
+  CHECK_FALSE(module.fault.is_infrastructure());
   return module;
 }
 
@@ -40,7 +40,7 @@ void check_alive(HostModules& by = modules()) {
   static int number = 0;
   const HostModule module =
       compile(kPlain + "int alive() { return " + std::to_string(++number) + "; }\n", by);
-  INFO(module.reason);
+  INFO(module.fault.reason);
   REQUIRE(module.bytes);
   CHECK(module.bytes->starts_with("\x7f\x45LF"));
 }
@@ -62,24 +62,24 @@ TEST_CASE("a host part that uses an API its headers lack is unsupported by name"
          "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def(\"f\", &f); }\n",
          "cudaStreamAttachMemAsync"}}) {
     const HostModule module = compile(kStandard + text);
-    INFO(text << module.reason);
-    CHECK(module.fault_class == "unsupported");
-    CHECK_THAT(module.reason, ContainsSubstring("'" + name + "'"));
+    INFO(text << module.fault.reason);
+    CHECK(module.fault.is(FaultClass::kUnsupported));
+    CHECK_THAT(module.fault.reason, ContainsSubstring("'" + name + "'"));
   }
-  CHECK(compile(kStandard + "void f() { cudaStreamSetAtribute(); }\n").fault_class == "compile");
+  CHECK(compile(kStandard + "void f() { cudaStreamSetAtribute(); }\n").fault.is(FaultClass::kCompile));
 }
 
 TEST_CASE("units of both preludes become modules") {
   check_alive();
   const HostModule standard = compile(
       kStandard + "std::vector<int> made() { return {1, 2, 3}; }\nint count() { return made().size(); }\n");
-  INFO(standard.reason);
+  INFO(standard.fault.reason);
   CHECK(standard.bytes);
   SplitProgram two;
   two.units = {{"candidate.cpp", kPlain + "int two();\nint one() { return two(); }\n"},
                {"bindings.cpp", kStandard + "int two() { return std::string(\"ab\").size(); }\n"}};
   const HostModule joined = modules().compile(two);
-  INFO(joined.reason);
+  INFO(joined.fault.reason);
   CHECK(joined.bytes);
 }
 
@@ -99,22 +99,22 @@ TEST_CASE("who comes together with one text gets one module, and who is cancelle
     REQUIRE(made[i].bytes);
     CHECK(made[i].bytes == made[1].bytes);
   }
-  CHECK((made[0].infrastructure || made[0].bytes == made[1].bytes));
+  CHECK((made[0].fault.is_infrastructure() || made[0].bytes == made[1].bytes));
 }
 
 TEST_CASE("lines of a text are those that a message names") {
   const HostModule module =
       compile(kPlain + "#line 1 \"cuda_sources\"\nint good();\nint wrong() { return missing; }\n");
-  CHECK(module.fault_class == "compile");
-  CHECK_THAT(module.reason, ContainsSubstring("cuda_sources:2:"));
-  CHECK_THAT(module.reason, ContainsSubstring("missing"));
-  CHECK_THAT(module.reason, !ContainsSubstring("unit_0") && !ContainsSubstring("/host"));
+  CHECK(module.fault.is(FaultClass::kCompile));
+  CHECK_THAT(module.fault.reason, ContainsSubstring("cuda_sources:2:"));
+  CHECK_THAT(module.fault.reason, ContainsSubstring("missing"));
+  CHECK_THAT(module.fault.reason, !ContainsSubstring("unit_0") && !ContainsSubstring("/host"));
 }
 
 TEST_CASE("what no library has is not linked") {
   const HostModule module = compile(kPlain + "int elsewhere();\nint here() { return elsewhere(); }\n");
-  CHECK(module.fault_class == "compile");
-  CHECK_THAT(module.reason, ContainsSubstring("undefined") && ContainsSubstring("elsewhere"));
+  CHECK(module.fault.is(FaultClass::kCompile));
+  CHECK_THAT(module.fault.reason, ContainsSubstring("undefined") && ContainsSubstring("elsewhere"));
 }
 
 TEST_CASE("a compilation without an end is ended by its own time") {
@@ -126,7 +126,7 @@ TEST_CASE("a compilation without an end is ended by its own time") {
           "template <int M> struct T<0, M> { static constexpr unsigned v = 1; };\nunsigned x = T<24, "
           "1>::v;\n",
       impatient);
-  CHECK(module.fault_class == "timeout");
+  CHECK(module.fault.is(FaultClass::kTimeout));
   check_alive(impatient);
 }
 
@@ -139,15 +139,15 @@ TEST_CASE("a compilation without bounds is ended by its own memory") {
           "template <int M> struct T<0, M> { static constexpr unsigned v = 1; };\nunsigned x = T<20, "
           "1>::v;\n",
       narrow);
-  INFO(module.reason);
-  CHECK(module.fault_class == "memory");
+  INFO(module.fault.reason);
+  CHECK(module.fault.is(FaultClass::kMemory));
   check_alive(narrow);
 }
 
 TEST_CASE("a module over its limit is the text's fault") {
   const HostModule module = compile(kPlain + "char large[2 << 20] = {1};\nchar* use() { return large; }\n");
-  CHECK(module.fault_class == "compile");
-  CHECK_THAT(module.reason, ContainsSubstring("larger than its limit"));
+  CHECK(module.fault.is(FaultClass::kCompile));
+  CHECK_THAT(module.fault.reason, ContainsSubstring("larger than its limit"));
 }
 
 // No text sees more of the box than the toolchain, and none finds the server's channel.
@@ -158,8 +158,8 @@ TEST_CASE("hostile texts find nothing in the compiler's box") {
         "asm(\".incbin \\\"/proc/self/environ\\\"\");\n", "asm(\".include \\\"/etc/shadow\\\"\");\n"}) {
     INFO(text);
     const HostModule module = compile(kPlain + text);
-    CHECK(module.fault_class == "compile");
-    CHECK_THAT(module.reason, !ContainsSubstring("root:"));
+    CHECK(module.fault.is(FaultClass::kCompile));
+    CHECK_THAT(module.fault.reason, !ContainsSubstring("root:"));
   }
   check_alive();
 }
@@ -167,7 +167,7 @@ TEST_CASE("hostile texts find nothing in the compiler's box") {
 // The name that stands for the unit's text on the command line leads nowhere a second time.
 TEST_CASE("a text cannot make the compiler serve again") {
   const HostModule module = compile(kPlain + "#include \"/unit.cpp\"\nint x;\n");
-  CHECK(module.fault_class == "compile");
+  CHECK(module.fault.is(FaultClass::kCompile));
   CHECK_FALSE(module.bytes);
   check_alive();
 }

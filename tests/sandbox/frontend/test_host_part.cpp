@@ -9,6 +9,7 @@
 #include "sandbox/box/process/command.h"
 #include "sandbox/interpreter/executor/device_program.h"
 #include "sandbox/recorder/recorder.h"
+#include "tests/sandbox/fault_name.h"
 #include "tests/sandbox/service/service_support.h"
 #include "tests/sandbox/verifier/corpus.h"
 #include "tests/support/support.h"
@@ -68,8 +69,8 @@ RecordResult record(const std::string& program) {
   spec.arguments = {{"t", "list"}, {"items", nlohmann::json::array()}};
   spec.parameters = nlohmann::json::array();
   RecordResult result = parts().recorder.run(program, spec);
-  INFO(result.reason);
-  REQUIRE_FALSE(result.infrastructure);
+  INFO(result.fault.reason);
+  REQUIRE_FALSE(result.fault.is_infrastructure());
   return result;
 }
 
@@ -246,8 +247,8 @@ TEST_CASE("what host parts of many forms record names the device code's kernels 
   for (const Fixture& fixture : fixtures()) {
     DYNAMIC_SECTION(fixture.name) {
       const RecordResult result = record(fixture.program);
-      INFO(result.fault_class << ": " << result.reason);
-      REQUIRE(result.fault_class == "");
+      INFO(testing::fault_name(result.fault) << ": " << result.fault.reason);
+      REQUIRE_FALSE(result.fault);
       CHECK(check_claim(result) == fixture.launches);
     }
   }
@@ -276,9 +277,9 @@ TEST_CASE("a host part that needs device data ends as host_read") {
         "return ext.f(torch.tensor(x.tolist()).cuda())", "return ext.f(x.cpu().cuda())",
         "y = torch.empty(64)\n        y.copy_(x)\n        return ext.f(y.cuda())"}) {
     const RecordResult result = record(program_of(twice, forward));
-    INFO(forward << " -> " << result.reason);
-    CHECK((result.fault_class == "host_read" || result.fault_class == "framework_fallback"));
-    if (forward.find("sum") == std::string::npos) CHECK(result.fault_class == "host_read");
+    INFO(forward << " -> " << result.fault.reason);
+    CHECK((result.fault.is(FaultClass::kHostRead) || result.fault.is(FaultClass::kFrameworkFallback)));
+    if (forward.find("sum") == std::string::npos) CHECK(result.fault.is(FaultClass::kHostRead));
   }
   for (const std::string body :
        {"float v = x[0].item<float>();\n  twice<<<1, 64>>>(px, py, v > 0 ? n : 0);",
@@ -288,8 +289,8 @@ TEST_CASE("a host part that needs device data ends as host_read") {
         "auto h = x.cpu();\n  twice<<<1, 64>>>(px, py, h.data_ptr<float>()[0] > 0 ? n : 0);",
         "float v = x.accessor<float, 1>()[3];\n  twice<<<1, 64>>>(px, py, v > 0 ? n : 0);"}) {
     const RecordResult result = record(program_of(kTwice + host(body)));
-    INFO(body << " -> " << result.reason);
-    CHECK(result.fault_class == "host_read");
+    INFO(body << " -> " << result.fault.reason);
+    CHECK(result.fault.is(FaultClass::kHostRead));
   }
 }
 
@@ -305,11 +306,11 @@ TEST_CASE("small parameters may be read, and changed ones not") {
   const std::string parameter = "self.w = nn.Parameter(torch.tensor([3.0, 5.0]))";
   const RecordResult result = record(program_of(
       read, "assert self.w.tolist() == [3.0, 5.0]\n        return ext.f(x, self.w)", declaration, parameter));
-  INFO(result.reason);
+  INFO(result.fault.reason);
   REQUIRE(result.trace);
   CHECK(result.trace->ops.at(0).grid[0] == 5);
   CHECK(record(program_of(read, "self.w.zero_()\n        return ext.f(x, self.w)", declaration, parameter))
-            .fault_class == "host_read");
+            .fault.is(FaultClass::kHostRead));
 }
 
 TEST_CASE("memory that was freed is nobody's") {
@@ -321,16 +322,16 @@ TEST_CASE("memory that was freed is nobody's") {
   const std::string freed =
       "float* s;\n  cudaMalloc(&s, 256);\n  cudaFree(s);\n  TORCH_CHECK(cudaMemset(s, 0, 4) != "
       "cudaSuccess);\n";
-  CHECK(record(program_of(kTwice + host(freed + "cudaGetLastError();\n" + kLaunchTwice))).fault_class == "");
+  CHECK_FALSE(record(program_of(kTwice + host(freed + "cudaGetLastError();\n" + kLaunchTwice))).fault);
   // PyTorch's next operation would raise what nobody has fetched.
-  CHECK(record(program_of(kTwice + host(freed + kLaunchTwice))).fault_class == "launch");
+  CHECK(record(program_of(kTwice + host(freed + kLaunchTwice))).fault.is(FaultClass::kLaunch));
 }
 
 TEST_CASE("what a host part does wrong has a class") {
   const auto class_of = [](const std::string& body) {
     const RecordResult result = record(program_of(kTwice + host(body)));
-    INFO(result.reason);
-    return result.fault_class;
+    INFO(result.fault.reason);
+    return testing::fault_name(result.fault);
   };
   CHECK(class_of("twice<<<0, 64>>>(px, py, n);") == "launch");
   CHECK(class_of("twice<<<1, 2048>>>(px, py, n);") == "launch");
@@ -362,10 +363,10 @@ TEST_CASE("the published programs' recordings name the device code's kernels") {
       const auto spec = task->spec();
       REQUIRE(spec);
       const RecordResult result = parts().recorder.run(tasks[i]["cuda_code"], *spec);
-      INFO(result.fault_class << ": " << result.reason);
-      ++ends[result.fault_class];
-      if (result.fault_class == "host_read") continue;
-      CHECK(result.fault_class == "");
+      INFO(testing::fault_name(result.fault) << ": " << result.fault.reason);
+      ++ends[testing::fault_name(result.fault)];
+      if (result.fault.is(FaultClass::kHostRead)) continue;
+      CHECK_FALSE(result.fault);
       if (result.trace) CHECK(check_claim(result) >= 1);
     }
   }

@@ -13,7 +13,7 @@ std::string found(const std::string& text) {
   find_host_uses(source, CodeStructure(source), issues);
   std::string all;
   for (const SplitIssue& issue : issues) {
-    CHECK(issue.fault_class == "compile");
+    CHECK(issue.fault_class == FaultClass::kCompile);
     const size_t end = issue.reason.find('\'', 1);
     all += (all.empty() ? "" : ", ") + std::to_string(issue.line) + " " + issue.reason.substr(1, end - 1);
   }

@@ -19,7 +19,9 @@ SplitProgram split(const std::string& cuda, const std::string& cpp = "void f();"
                    const std::vector<std::string>& functions = {"f"}) {
   return split_cuda_source({{cuda}, {cpp}, functions});
 }
-std::string first_class(const SplitProgram& p) { return p.issues.empty() ? "" : p.issues[0].fault_class; }
+std::string first_class(const SplitProgram& p) {
+  return p.issues.empty() ? "" : to_string(p.issues[0].fault_class);
+}
 
 // Of this process, so that a busy machine makes no difference.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }

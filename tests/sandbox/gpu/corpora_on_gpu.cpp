@@ -99,9 +99,7 @@ class Comparing : public Backend {
 
   RunResult run(const RunPlan& plan, std::stop_token stop) override {
     RunResult result = path_->run(plan, stop);
-    if (result.infrastructure || !result.fault_class.empty() || result.runs.size() < plan.runs.size() ||
-        !result.runs.back().fault_class.empty())
-      return result;
+    if (result.fault || result.runs.size() < plan.runs.size() || result.runs.back().fault) return result;
     RunPlan plain{plan.trace, plan.modules, plan.draws, {}};
     std::vector<size_t> numbers;
     for (size_t i = 0; i < plan.runs.size(); ++i) {
@@ -117,8 +115,8 @@ class Comparing : public Backend {
     for (size_t k = 0; k < numbers.size() && k < ours.runs.size(); ++k) {
       const RunOutcome &here = ours.runs[k], &there = result.runs[numbers[k]];
       ++found.runs;
-      if (!here.fault_class.empty()) found.faults += here.fault_class + " on the PTX machine; ";
-      if (!here.fault_class.empty()) continue;
+      if (here.fault) found.faults += to_string(here.fault.fault_class) + " on the PTX machine; ";
+      if (here.fault) continue;
       if (here.changed_inputs != there.changed_inputs) found.faults += "other inputs have changed; ";
       for (const auto& leaf : plan.trace->output_layout().leaves)
         compare_leaf(leaf, here.first.outputs.substr(leaf.offset_bytes, leaf.bytes),

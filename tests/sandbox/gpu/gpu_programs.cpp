@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "sandbox/frontend/device_toolchain.h"
 #include "sandbox/gpu/gpu_box.h"
+#include "tests/sandbox/fault_name.h"
 #include "tests/sandbox/service/service_support.h"
 
 namespace bicrl::testing {
@@ -172,15 +173,11 @@ GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest&
               std::stop_token stop) {
   const GpuPlan recorded(recording, kGpuText, request);
   GpuRan ran{backend.run(recorded.plan, std::move(stop)), "", "", {}};
-  if (ran.result.infrastructure || !ran.result.fault_class.empty()) {
-    ran.fault_class = ran.result.infrastructure ? "infrastructure" : ran.result.fault_class;
-    ran.message = ran.result.reason;
-    return ran;
-  }
+  const Fault& fault = ran.result.fault ? ran.result.fault : ran.result.runs.back().fault;
+  ran.fault_class = fault_name(fault);
+  ran.message = fault.reason;
+  if (fault) return ran;
   const RunOutcome& outcome = ran.result.runs.back();
-  ran.fault_class = outcome.fault_class;
-  ran.message = outcome.message;
-  if (!ran.fault_class.empty()) return ran;
   const auto keep = [&](const CallOutcome& call) {
     memcpy(ran.calls.emplace_back(4).data(), call.outputs.data(), sizeof kInput);
   };

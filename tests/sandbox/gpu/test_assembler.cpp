@@ -16,7 +16,7 @@ TEST_CASE("PTX becomes machine code for an architecture, or the assembler's log"
   const auto libraries = DeviceToolchain::find(python).libraries;
   Assembler assembler(host, python, libraries, "sm_90");
   const MachineCode made = assembler.assemble(testing::kGpuText);
-  CHECK(made.reason == "");
+  CHECK(made.fault.reason == "");
   REQUIRE(made.code);
   const auto resources = read_cubin_resources(*made.code);
   REQUIRE(resources);
@@ -26,9 +26,9 @@ TEST_CASE("PTX becomes machine code for an architecture, or the assembler's log"
   const MachineCode refused = assembler.assemble(
       ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { frobnicate.u32 %r1; ret; }\n");
   CHECK_FALSE(refused.code);
-  CHECK_FALSE(refused.infrastructure);
-  CHECK(refused.fault_class == "compile");
-  CHECK(refused.reason.find("frobnicate") != std::string::npos);
+  CHECK_FALSE(refused.fault.is_infrastructure());
+  CHECK(refused.fault.is(FaultClass::kCompile));
+  CHECK(refused.fault.reason.find("frobnicate") != std::string::npos);
 
   // Each text has a child of its own: the next one is read as if nothing had been.
   std::string many = testing::kGpuText;
@@ -38,7 +38,7 @@ TEST_CASE("PTX becomes machine code for an architecture, or the assembler's log"
   }
 
   Assembler older(host, python, libraries, "sm_80");
-  CHECK(older.assemble(testing::kGpuText).fault_class == "compile");
+  CHECK(older.assemble(testing::kGpuText).fault.is(FaultClass::kCompile));
   CHECK_THROWS_AS(Assembler(host, python, "/nowhere", "sm_90"), Error);
 }
 
@@ -50,13 +50,13 @@ TEST_CASE("an assembler that is cancelled, or for an architecture that nobody kn
   stop.request_stop();
   Assembler assembler(host, python, libraries, "sm_90");
   const MachineCode cancelled = assembler.assemble(testing::kGpuText, stop.get_token());
-  CHECK(cancelled.infrastructure);
+  CHECK(cancelled.fault.is_infrastructure());
   CHECK(assembler.assemble(testing::kGpuText).code);
 
   Assembler unknown(host, python, libraries, "sm_9999");
   const MachineCode refused = unknown.assemble(testing::kGpuText);
-  CHECK(refused.infrastructure);
-  CHECK(refused.reason.find("assembler") != std::string::npos);
+  CHECK(refused.fault.is_infrastructure());
+  CHECK(refused.fault.reason.find("assembler") != std::string::npos);
 }
 
 }  // namespace bicrl

@@ -65,11 +65,11 @@ TEST_CASE("buffers lie apart by guard bands, elsewhere for each seed") {
 TEST_CASE("errors of the driver are somebody's fault") {
   using gpu::fault_class_of;
   using gpu::FaultPlace;
-  CHECK(fault_class_of(700, FaultPlace::kKernel) == "illegal_access");
-  CHECK(fault_class_of(719, FaultPlace::kKernel) == "trap");
-  CHECK(fault_class_of(701, FaultPlace::kLaunch) == "launch");
-  CHECK(fault_class_of(700, FaultPlace::kLaunch) == "");  // another program's, so a defect of ours
-  for (const int lost : {2, 46, 214, 226, 999}) CHECK(fault_class_of(lost, FaultPlace::kKernel) == "");
+  CHECK(fault_class_of(700, FaultPlace::kKernel) == FaultClass::kIllegalAccess);
+  CHECK(fault_class_of(719, FaultPlace::kKernel) == FaultClass::kTrap);
+  CHECK(fault_class_of(701, FaultPlace::kLaunch) == FaultClass::kLaunch);
+  CHECK_FALSE(fault_class_of(700, FaultPlace::kLaunch));  // another program's, so a defect of ours
+  for (const int lost : {2, 46, 214, 226, 999}) CHECK_FALSE(fault_class_of(lost, FaultPlace::kKernel));
 }
 
 TEST_CASE("a recording runs on the device", "[gpu]") {

@@ -105,11 +105,10 @@ RunResult run_probes(Backend& backend, const json& ops) {
 // The first word of the answer.
 uint32_t counted(Backend& backend, const json& ops) {
   const RunResult result = run_probes(backend, ops);
-  INFO(result.reason << result.fault_class);
-  REQUIRE(!result.infrastructure);
-  REQUIRE(result.fault_class.empty());
-  INFO(result.runs.back().fault_class << " " << result.runs.back().message);
-  REQUIRE(result.runs.back().fault_class.empty());
+  INFO(result.fault.reason);
+  REQUIRE_FALSE(result.fault);
+  INFO(result.runs.back().fault.reason);
+  REQUIRE_FALSE(result.runs.back().fault);
   uint32_t first = 0;
   result.runs.back().first.outputs.copy(reinterpret_cast<char*>(&first), sizeof first);
   return first;
@@ -164,7 +163,7 @@ TEST_CASE("kernels find nothing of other programs' in memory that was given back
       while (!stop.stop_requested()) {
         const RunResult ran =
             run_probes(*other, {zero(), hold_secret(), probe("plant", kBlocks), probe("scan")});
-        planted += !ran.infrastructure && !ran.runs.empty() && ran.runs.back().fault_class.empty();
+        planted += !ran.fault.is_infrastructure() && !ran.runs.empty() && !ran.runs.back().fault;
       }
     });
     for (int i = 0; i < 20 || (planted == 0 && i < 1000); ++i) {

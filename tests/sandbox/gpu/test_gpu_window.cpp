@@ -90,8 +90,8 @@ TimingResult time(Backend& backend, const Asked& asked) {
   size_t call = 0;
   plan.check = [&](size_t draw, std::string_view outputs) {
     asked.meanwhile(call++);
-    return outputs.starts_with(expected[draw]) ? timing::Step{}
-                                               : timing::Step::fault("wrong_value", "not twice");
+    return outputs.starts_with(expected[draw]) ? Fault{}
+                                               : Fault::of_program(FaultClass::kWrongValue, "not twice");
   };
   return backend.time(plan, asked.stop);
 }
@@ -99,7 +99,7 @@ TimingResult time(Backend& backend, const Asked& asked) {
 void check_timed(const TimingResult& result) {
   CHECK(result.end.reason == "");
   CHECK(result.untimed == "");
-  REQUIRE(result.end.done());
+  REQUIRE(!result.end);
   CHECK(result.candidate_ms > 0);
   CHECK(result.eager_ms > 0);
   const json measured = json::parse(result.measurement);
@@ -156,7 +156,7 @@ TEST_CASE("a machine without NVML is told so, and times all the same") {
 
 TEST_CASE("what beats the device's memory has no times, and the reason is told", "[gpu]") {
   const TimingResult result = time(timing_backend(), {.least_read_bytes = 1ull << 40});
-  CHECK(result.end.done());
+  CHECK(!result.end);
   CHECK_THAT(result.untimed, ContainsSubstring("that the device's memory takes"));
   CHECK(result.candidate_ms == 0);
   CHECK(result.eager_ms == 0);
@@ -177,7 +177,7 @@ TEST_CASE("a module that a GPU cannot run leaves a program without times", "[gpu
   std::string task = kTask;
   task.replace(task.find("return x * 2"), 12, "raise ValueError('not here')");
   const TimingResult result = time(timing_backend(), {.task = task});
-  CHECK(result.end.done());
+  CHECK(!result.end);
   CHECK_THAT(result.untimed, ContainsSubstring("not here"));
   check_timed(time(timing_backend(), {}));
 }
@@ -190,13 +190,13 @@ TEST_CASE("a program that works only when it is not timed is found out") {
   for (const char* kernel : {"idles_later", "answers_again"}) {
     const TimingResult result = time(backend, {.kernel = kernel});
     INFO(kernel << ": " << result.end.reason);
-    CHECK(result.end.end == timing::Step::End::kFault);
-    CHECK(result.end.fault_class == "wrong_value");
+    CHECK(result.end.blame == Fault::Blame::kProgram);
+    CHECK(result.end.is(FaultClass::kWrongValue));
     CHECK(result.candidate_ms == 0);
     check_timed(time(backend, {}));
   }
   const TimingResult lost = time(backend, {.kernel = "dies_later"});
-  CHECK(lost.end.end == timing::Step::End::kInfrastructure);
+  CHECK(lost.end.is_infrastructure());
   CHECK_THAT(lost.end.reason, ContainsSubstring("999"));
   check_timed(time(backend, {}));
 }
@@ -210,8 +210,8 @@ TEST_CASE("shared memory is poisoned before each call that is timed") {
 TEST_CASE("a constructor that finds where inputs lie finds none there", "[gpu]") {
   Backend& backend = timing_backend();
   const TimingResult result = time(backend, {.in_constructor = true});
-  CHECK(result.end.end == timing::Step::End::kFault);
-  CHECK(result.end.fault_class == "wrong_value");
+  CHECK(result.end.blame == Fault::Blame::kProgram);
+  CHECK(result.end.is(FaultClass::kWrongValue));
   CHECK(result.candidate_ms == 0);
   check_timed(time(backend, {}));
 }
@@ -219,11 +219,11 @@ TEST_CASE("a constructor that finds where inputs lie finds none there", "[gpu]")
 TEST_CASE("a program that is at fault where it is timed has its class", "[gpu]") {
   Backend& backend = timing_backend();
   for (const auto& [kernel, fault_class] :
-       {std::pair{"wild", "illegal_access"}, std::pair{"endless", "timeout"}, std::pair{"traps", "trap"}}) {
+       {std::pair{"wild", FaultClass::kIllegalAccess}, std::pair{"endless", FaultClass::kTimeout},
+        std::pair{"traps", FaultClass::kTrap}}) {
     const TimingResult result = time(backend, {.kernel = kernel});
     INFO(kernel << ": " << result.end.reason);
-    CHECK(result.end.end == timing::Step::End::kFault);
-    CHECK(result.end.fault_class == fault_class);
+    CHECK(result.end.is(fault_class));
     check_timed(time(backend, {}));
   }
 }
@@ -239,7 +239,7 @@ TEST_CASE("references whose process dies within a window are infrastructure, and
   const TimingResult result = time(backend, {.meanwhile = [](size_t call) {
                                      if (call == 2) kill_descendants("/references/baseline.py");
                                    }});
-  CHECK(result.end.end == timing::Step::End::kInfrastructure);
+  CHECK(result.end.is_infrastructure());
   CHECK_THAT(result.end.reason, ContainsSubstring("references"));
   check_timed(time(backend, {}));
 }
@@ -249,7 +249,7 @@ TEST_CASE("a loader that dies within a window is infrastructure, and another one
   const TimingResult result = time(backend, {.meanwhile = [](size_t call) {
                                      if (call == 2) kill_descendants("/gpu/bicrl-gpu-load");
                                    }});
-  CHECK(result.end.end == timing::Step::End::kInfrastructure);
+  CHECK(result.end.is_infrastructure());
   CHECK_THAT(result.end.reason, ContainsSubstring("the GPU's process"));
   check_timed(time(backend, {}));
 }
@@ -260,7 +260,7 @@ TEST_CASE("a stop ends a window, and the next one is served", "[gpu]") {
   const TimingResult result = time(backend, {.stop = source.get_token(), .meanwhile = [&](size_t call) {
                                                if (call == 1) source.request_stop();
                                              }});
-  CHECK(result.end.end == timing::Step::End::kInfrastructure);
+  CHECK(result.end.is_infrastructure());
   CHECK(result.end.reason == "cancelled");
   check_timed(time(backend, {}));
 }
@@ -285,7 +285,7 @@ TEST_CASE("a window waits for the ranks that work on its GPU, and programs run m
   rank.join();
   check_timed(result);
   CHECK(waited);
-  CHECK_FALSE(meanwhile.infrastructure);
+  CHECK_FALSE(meanwhile.fault);
 
   turn = DeviceTurn::among_ranks(kBus, 60);
   std::stop_source source;

@@ -24,9 +24,9 @@ class Clocked : public Backend {
     ++windows_;
     const RunResult ran = machine_->run(runs, stop);
     TimingResult result;
-    for (size_t i = 0; i < ran.runs.size() && result.end.done(); ++i)
+    for (size_t i = 0; i < ran.runs.size() && !result.end; ++i)
       result.end = plan.check(i, ran.runs[i].first.outputs);
-    if (result.end.done()) times_(plan, result);
+    if (!result.end) times_(plan, result);
     return result;
   }
 

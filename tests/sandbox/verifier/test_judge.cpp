@@ -50,9 +50,11 @@ Comparison compare(DType dtype, const std::vector<T>& got, const std::vector<Cen
                          {expected_leaf(want, std::vector<float>(want.size()))}, policy);
 }
 
+using Compared = std::optional<FaultClass>;  // none: equal
+
 template <class T>
-std::string integers(DType dtype, const std::vector<T>& got, const std::vector<T>& want,
-                     std::vector<uint8_t> may_differ = {}) {
+Compared integers(DType dtype, const std::vector<T>& got, const std::vector<T>& want,
+                  std::vector<uint8_t> may_differ = {}) {
   may_differ.resize(want.size());
   return compare_outputs(layout_of(dtype, want.size()), bytes_of(got), {exact_leaf(want, may_differ)},
                          TolerancePolicy::kProfile)
@@ -64,15 +66,15 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST_CASE("each element has an allowance of its own") {
   const std::vector<float> want{1, 100, -3}, allowed{0.5f, 1e-3f, 0};
-  CHECK(compare_profile<float>(DType::kFloat32, {1.5f, 100.001f, -3}, want, allowed).fault_class.empty());
+  CHECK_FALSE(compare_profile<float>(DType::kFloat32, {1.5f, 100.001f, -3}, want, allowed).fault_class);
   const Comparison off = compare_profile<float>(DType::kFloat32, {1.25f, 100.25f, -3}, want, allowed);
-  CHECK(off.fault_class == "wrong_value");
+  CHECK(off.fault_class == FaultClass::kWrongValue);
   CHECK(off.max_error_ratio == Catch::Approx(250).epsilon(1e-3));
   CHECK(compare_profile<float>(DType::kFloat32, {1, 100, -3.0000002f}, want, allowed).fault_class ==
-        "wrong_value");
+        FaultClass::kWrongValue);
   // The reference itself does not know this element.
-  CHECK(compare_profile<float>(DType::kFloat32, {kNan, 100, -3}, want, {kInfinity, 1e-3f, 0})
-            .fault_class.empty());
+  CHECK_FALSE(
+      compare_profile<float>(DType::kFloat32, {kNan, 100, -3}, want, {kInfinity, 1e-3f, 0}).fault_class);
 }
 
 TEST_CASE("room for TF32 is given if the policy says so") {
@@ -81,66 +83,68 @@ TEST_CASE("room for TF32 is given if the policy says so") {
   const auto fault = [&](float got, TolerancePolicy policy) {
     return compare_outputs(layout_of(DType::kFloat32, 1), bytes_of<float>({got}), {leaf}, policy).fault_class;
   };
-  CHECK(fault(10.005f, TolerancePolicy::kProfile) == "wrong_value");
-  CHECK(fault(10.005f, TolerancePolicy::kTf32).empty());
-  CHECK(fault(10.05f, TolerancePolicy::kTf32) == "wrong_value");
-  CHECK(fault(10.05f, TolerancePolicy::kPublished).empty());
+  CHECK(fault(10.005f, TolerancePolicy::kProfile) == FaultClass::kWrongValue);
+  CHECK_FALSE(fault(10.005f, TolerancePolicy::kTf32));
+  CHECK(fault(10.05f, TolerancePolicy::kTf32) == FaultClass::kWrongValue);
+  CHECK_FALSE(fault(10.05f, TolerancePolicy::kPublished));
 }
 
 TEST_CASE("the published tolerance is absolute plus relative to the reference") {
-  CHECK(compare<float>(DType::kFloat32, std::vector{1.0f, 100.0f}, std::vector{1.0f, 100.9f})
-            .fault_class.empty());
+  CHECK_FALSE(
+      compare<float>(DType::kFloat32, std::vector{1.0f, 100.0f}, std::vector{1.0f, 100.9f}).fault_class);
   const Comparison off =
       compare<float>(DType::kFloat32, std::vector{0.0f, 102.1f}, std::vector{0.0f, 100.0f});
-  CHECK(off.fault_class == "wrong_value");
+  CHECK(off.fault_class == FaultClass::kWrongValue);
   CHECK(off.max_error_ratio == Catch::Approx(2.1 / 1.01).epsilon(1e-3));
   // A huge answer must not widen its own tolerance.
-  CHECK(compare<float>(DType::kFloat32, std::vector{1e30f}, std::vector{1.0f}).fault_class == "wrong_value");
+  CHECK(compare<float>(DType::kFloat32, std::vector{1e30f}, std::vector{1.0f}).fault_class ==
+        FaultClass::kWrongValue);
 }
 
 TEST_CASE("what is not finite must be so in the reference") {
   const auto both = [](std::vector<float> got, std::vector<float> want) {
-    const std::string published = compare<float>(DType::kFloat32, got, want).fault_class;
+    const Compared published = compare<float>(DType::kFloat32, got, want).fault_class;
     CHECK(compare_profile<float>(DType::kFloat32, got, want, std::vector<float>(want.size(), 0.1f))
               .fault_class == published);
     return published;
   };
-  for (const float bad : {kNan, kInfinity, -kInfinity}) CHECK(both({0, bad}, {0, 1}) == "non_finite");
-  CHECK(both({kNan, kInfinity}, {kNan, kInfinity}).empty());
-  CHECK(both({-kInfinity}, {kInfinity}) == "wrong_value");
-  CHECK(both({1}, {kNan}) == "wrong_value");
-  CHECK(both({kNan}, {kInfinity}) == "wrong_value");
+  for (const float bad : {kNan, kInfinity, -kInfinity})
+    CHECK(both({0, bad}, {0, 1}) == FaultClass::kNonFinite);
+  CHECK_FALSE(both({kNan, kInfinity}, {kNan, kInfinity}));
+  CHECK(both({-kInfinity}, {kInfinity}) == FaultClass::kWrongValue);
+  CHECK(both({1}, {kNan}) == FaultClass::kWrongValue);
+  CHECK(both({kNan}, {kInfinity}) == FaultClass::kWrongValue);
   CHECK(std::isfinite(compare<float>(DType::kFloat32, std::vector{kNan}, std::vector{1.0f}).max_error_ratio));
 }
 
 TEST_CASE("every dtype is read as what it is") {
-  CHECK(compare<double>(DType::kFloat64, std::vector{1e300}, std::vector{1e300}).fault_class.empty());
+  CHECK_FALSE(compare<double>(DType::kFloat64, std::vector{1e300}, std::vector{1e300}).fault_class);
   CHECK(compare_profile<double>(DType::kFloat64, {1 + 1e-12}, std::vector<double>{1}, {1e-13f}).fault_class ==
-        "wrong_value");
+        FaultClass::kWrongValue);
   // 1.0, 65504, smallest subnormal, infinity
-  CHECK(compare_profile<uint16_t>(DType::kFloat16, {0x3C00, 0x7BFF, 1, 0x7C00},
-                                  std::vector<float>{1, 65504, 5.9604645e-8f, kInfinity}, {0, 0, 0, 0})
-            .fault_class.empty());
+  CHECK_FALSE(compare_profile<uint16_t>(DType::kFloat16, {0x3C00, 0x7BFF, 1, 0x7C00},
+                                        std::vector<float>{1, 65504, 5.9604645e-8f, kInfinity}, {0, 0, 0, 0})
+                  .fault_class);
   const std::vector<float> one{1};
   CHECK(compare<uint16_t>(DType::kFloat16, {0xBC00}, one).max_error_ratio == Catch::Approx(2 / 0.02));
-  CHECK(compare<uint16_t>(DType::kFloat16, {0x7E00}, one).fault_class == "non_finite");
-  CHECK(compare<uint16_t>(DType::kBFloat16, {0x3F80, 0x4000}, std::vector<float>{1, 2}).fault_class.empty());
+  CHECK(compare<uint16_t>(DType::kFloat16, {0x7E00}, one).fault_class == FaultClass::kNonFinite);
+  CHECK_FALSE(compare<uint16_t>(DType::kBFloat16, {0x3F80, 0x4000}, std::vector<float>{1, 2}).fault_class);
   CHECK(compare<uint16_t>(DType::kBFloat16, {0x4000}, one).max_error_ratio == Catch::Approx(1 / 0.02));
 }
 
 TEST_CASE("integers and booleans are exact but where they may differ") {
-  CHECK(integers<int64_t>(DType::kInt64, {-5, 7}, {-5, 8}) == "wrong_value");
-  CHECK(integers<int64_t>(DType::kInt64, {-5, 7}, {-5, 8}, {0, 1}).empty());
-  CHECK(integers<int64_t>(DType::kInt64, {-5, 7}, {-5, 8}, {1, 0}) == "wrong_value");
+  CHECK(integers<int64_t>(DType::kInt64, {-5, 7}, {-5, 8}) == FaultClass::kWrongValue);
+  CHECK_FALSE(integers<int64_t>(DType::kInt64, {-5, 7}, {-5, 8}, {0, 1}));
+  CHECK(integers<int64_t>(DType::kInt64, {-5, 7}, {-5, 8}, {1, 0}) == FaultClass::kWrongValue);
   // A double holds neither.
-  CHECK(integers<int64_t>(DType::kInt64, {(1ll << 60) + 1}, {1ll << 60}) == "wrong_value");
+  CHECK(integers<int64_t>(DType::kInt64, {(1ll << 60) + 1}, {1ll << 60}) == FaultClass::kWrongValue);
   // 1e-2 of a large count is a wrong count.
-  CHECK(integers<int32_t>(DType::kInt32, {100001}, {100000}) == "wrong_value");
-  CHECK(integers<int32_t>(DType::kInt32, {-5}, {-5}).empty());
-  CHECK(integers<int8_t>(DType::kInt8, {-1}, {1}) == "wrong_value");
-  CHECK(integers<uint8_t>(DType::kUInt8, {255}, {0}) == "wrong_value");
-  CHECK(integers<uint8_t>(DType::kBool, {1, 0}, {1, 0}).empty());
-  CHECK(integers<uint8_t>(DType::kBool, {0xFF}, {1}) == "wrong_value");
+  CHECK(integers<int32_t>(DType::kInt32, {100001}, {100000}) == FaultClass::kWrongValue);
+  CHECK_FALSE(integers<int32_t>(DType::kInt32, {-5}, {-5}));
+  CHECK(integers<int8_t>(DType::kInt8, {-1}, {1}) == FaultClass::kWrongValue);
+  CHECK(integers<uint8_t>(DType::kUInt8, {255}, {0}) == FaultClass::kWrongValue);
+  CHECK_FALSE(integers<uint8_t>(DType::kBool, {1, 0}, {1, 0}));
+  CHECK(integers<uint8_t>(DType::kBool, {0xFF}, {1}) == FaultClass::kWrongValue);
 }
 
 TEST_CASE("the worst of several outputs counts") {
@@ -155,10 +159,10 @@ TEST_CASE("the worst of several outputs counts") {
                            {})
         .fault_class;
   };
-  CHECK(fault(1, 3).empty());
-  CHECK(fault(1, 4) == "wrong_value");
-  CHECK(fault(2, 3) == "wrong_value");
-  CHECK(fault(kNan, 4) == "non_finite");
+  CHECK_FALSE(fault(1, 3));
+  CHECK(fault(1, 4) == FaultClass::kWrongValue);
+  CHECK(fault(2, 3) == FaultClass::kWrongValue);
+  CHECK(fault(kNan, 4) == FaultClass::kNonFinite);
 }
 
 TEST_CASE("what no kernel wrote must equal the reference exactly") {
@@ -215,7 +219,8 @@ Comparison by_definition(const std::vector<float>& got, const std::vector<float>
       non_finite = true;
     worst = std::max(worst, std::isnan(ratio) ? 1e30 : ratio);
   }
-  return {non_finite ? "non_finite" : worst > 1 ? "wrong_value" : "", worst};
+  if (non_finite) return {FaultClass::kNonFinite, worst};
+  return {worst > 1 ? std::optional(FaultClass::kWrongValue) : std::nullopt, worst};
 }
 
 TEST_CASE("a share that single precision cannot tell from the next is compared as any other") {

@@ -143,24 +143,24 @@ TEST_CASE("a task's larger inputs are those that programs are timed on, and judg
 
 TEST_CASE("how a window ends is how the verification does") {
   Measuring measuring;
-  const auto ends = [&](timing::Step step, const std::string& untimed = "") {
+  const auto ends = [&](Fault step, const std::string& untimed = "") {
     measuring.times = [=](const TimingPlan&, TimingResult& result) {
       result.end = step;
       result.untimed = untimed;
     };
     return measuring.verify(kTask, program());
   };
-  const Verdict wrong = ends(timing::Step::fault("wrong_value", "a call that was timed is wrong"));
+  const Verdict wrong = ends(Fault::of_program(FaultClass::kWrongValue, "a call that was timed is wrong"));
   CHECK(wrong.outcome == Outcome::kGraded);
   CHECK_FALSE(wrong.correct);
   CHECK(wrong.fault_class == "wrong_value");
   CHECK(wrong.trials_passed == wrong.trials - 1);
   CHECK(verdict_problem(wrong).empty());
-  const Verdict faulty = ends(timing::Step::fault("illegal_access", "wild"));
+  const Verdict faulty = ends(Fault::of_program(FaultClass::kIllegalAccess, "wild"));
   CHECK(faulty.outcome == Outcome::kCandidateFault);
   CHECK(faulty.fault_class == "illegal_access");
   CHECK(verdict_problem(faulty).empty());
-  const Verdict lost = ends(timing::Step::infrastructure("the device is gone"));
+  const Verdict lost = ends(Fault::infrastructure("the device is gone"));
   CHECK(lost.outcome == Outcome::kInfrastructure);
   CHECK(lost.diagnostics == "the device is gone");
   CHECK(verdict_problem(lost).empty());

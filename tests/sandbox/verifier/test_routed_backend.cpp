@@ -16,11 +16,11 @@ class Pretended : public Backend {
   RunResult run(const RunPlan& plan, std::stop_token) override {
     RunResult result = whole;
     result.run_ms = 1;
-    if (whole.infrastructure || !whole.fault_class.empty()) return result;
+    if (whole.fault) return result;
     for (const RunRequest& run : plan.runs) {
       asked.push_back(run.seed);
       result.runs.push_back(say_(run));
-      if (!result.runs.back().fault_class.empty()) break;
+      if (result.runs.back().fault) break;
     }
     return result;
   }
@@ -37,9 +37,9 @@ RunOutcome good(const RunRequest& run) {
   outcome.lane_operations = run.seed;
   return outcome;
 }
-RunOutcome bad(const char* fault_class) {
+RunOutcome bad(FaultClass fault_class) {
   RunOutcome outcome;
-  outcome.fault_class = fault_class;
+  outcome.fault = Fault::of_program(fault_class, "");
   return outcome;
 }
 
@@ -92,26 +92,26 @@ TEST_CASE("what the machine finds at fault never reaches the device") {
   for (const InstrumentedRuns instrumented :
        {InstrumentedRuns::kRequired, InstrumentedRuns::kWherePossible}) {
     Both both(instrumented, good,
-              [](const RunRequest& run) { return run.shadows ? bad("race") : good(run); });
+              [](const RunRequest& run) { return run.shadows ? bad(FaultClass::kRace) : good(run); });
     const RunResult result = both.routed.run(plan(), {});
     CHECK(both.device->asked.empty());
     REQUIRE(result.runs.size() == 2);
-    CHECK(result.runs.back().fault_class == "race");
+    CHECK(result.runs.back().fault.is(FaultClass::kRace));
   }
 }
 
 TEST_CASE("a fault on the device stands where its run does") {
   Both both(InstrumentedRuns::kRequired,
-            [](const RunRequest& run) { return run.seed == 4 ? bad("trap") : good(run); });
+            [](const RunRequest& run) { return run.seed == 4 ? bad(FaultClass::kTrap) : good(run); });
   const RunResult result = both.routed.run(plan(), {});
   REQUIRE(result.runs.size() == 4);
-  CHECK(result.runs.back().fault_class == "trap");
+  CHECK(result.runs.back().fault.is(FaultClass::kTrap));
 }
 
 TEST_CASE("instrumented runs beyond the limit of work fail, or are made on the device and reported") {
-  const auto slow = [](const RunRequest& run) { return run.shadows ? bad("timeout") : good(run); };
+  const auto slow = [](const RunRequest& run) { return run.shadows ? bad(FaultClass::kTimeout) : good(run); };
   Both strict(InstrumentedRuns::kRequired, good, slow);
-  CHECK(strict.routed.run(plan(), {}).runs.back().fault_class == "timeout");
+  CHECK(strict.routed.run(plan(), {}).runs.back().fault.is(FaultClass::kTimeout));
   CHECK(strict.device->asked.empty());
 
   Both lenient(InstrumentedRuns::kWherePossible, good, slow);
@@ -119,27 +119,27 @@ TEST_CASE("instrumented runs beyond the limit of work fail, or are made on the d
   const RunResult result = lenient.routed.run(plan(), {});
   CHECK(lenient.device->asked == Seeds{1, 2, 4});
   REQUIRE(result.runs.size() == 5);
-  CHECK(result.runs.back().fault_class.empty());
+  CHECK_FALSE(result.runs.back().fault);
   CHECK_FALSE(result.note.empty());
 
   Both whole(InstrumentedRuns::kWherePossible);
-  whole.machine->whole.fault_class = "memory";
-  CHECK(whole.routed.run(plan(), {}).fault_class.empty());
+  whole.machine->whole.fault = Fault::of_program(FaultClass::kMemory, "");
+  CHECK_FALSE(whole.routed.run(plan(), {}).fault);
   CHECK(whole.device->asked == Seeds{1, 2, 3, 4, 5});
 
-  Both counting(InstrumentedRuns::kWherePossible, good, [](const RunRequest&) { return bad("timeout"); });
+  Both counting(InstrumentedRuns::kWherePossible, good,
+                [](const RunRequest&) { return bad(FaultClass::kTimeout); });
   RunPlan counted;
   counted.runs = {{.seed = 1, .count = true}};
-  CHECK(counting.routed.run(counted, {}).runs.back().fault_class == "timeout");
+  CHECK(counting.routed.run(counted, {}).runs.back().fault.is(FaultClass::kTimeout));
 }
 
 TEST_CASE("trouble of either backend is the result's") {
   Both both(InstrumentedRuns::kWherePossible);
-  both.device->whole.infrastructure = true;
-  both.device->whole.reason = "lost";
+  both.device->whole.fault = Fault::infrastructure("lost");
   const RunResult result = both.routed.run(plan(), {});
-  CHECK(result.infrastructure);
-  CHECK(result.reason == "lost");
+  CHECK(result.fault.is_infrastructure());
+  CHECK(result.fault.reason == "lost");
   CHECK(result.run_ms == 2);
 }
 

@@ -26,16 +26,15 @@ class Scripted : public Backend {
   RunResult run(const RunPlan&, std::stop_token) override {
     RunResult result;
     work();
-    result.infrastructure = script_->lost || script_->wrong;
+    if (script_->lost || script_->wrong) result.fault = Fault::infrastructure("scripted");
     result.device_lost = script_->lost;
-    result.reason = result.infrastructure ? "scripted" : "";
     result.run_ms = 1;
     return result;
   }
   TimingResult time(const TimingPlan&, std::stop_token) override {
     TimingResult result;
     work();
-    if (script_->lost) result.end = timing::Step::infrastructure("scripted");
+    if (script_->lost) result.end = Fault::infrastructure("scripted");
     result.device_lost = script_->lost;
     return result;
   }
@@ -77,7 +76,7 @@ struct Host {
 
 TEST_CASE("plans go to the device with the least to do, and in turn where all are idle") {
   Host host(3);
-  for (int i = 0; i < 6; ++i) CHECK_FALSE(host.backend->run({}, {}).infrastructure);
+  for (int i = 0; i < 6; ++i) CHECK_FALSE(host.backend->run({}, {}).fault.is_infrastructure());
   for (const auto& script : host.scripts) CHECK(script->plans == 2);
   // One device is at a window: what comes meanwhile goes to the others.
   std::latch begun(1), done(1);
@@ -101,8 +100,8 @@ TEST_CASE("plans go to the device with the least to do, and in turn where all ar
 TEST_CASE("a lost device's work goes to the others, until it works again") {
   Host host(2, 0.01);
   host.scripts[0]->lost = true;
-  for (int i = 0; i < 4; ++i) CHECK_FALSE(host.backend->run({}, {}).infrastructure);
-  CHECK(host.backend->time({}, {}).end.done());
+  for (int i = 0; i < 4; ++i) CHECK_FALSE(host.backend->run({}, {}).fault.is_infrastructure());
+  CHECK_FALSE(host.backend->time({}, {}).end);
   CHECK(host.scripts[1]->plans == 5);
   CHECK(host.backend->devices()[0].trouble == "gone");
   CHECK(host.backend->devices()[1].trouble.empty());
@@ -118,26 +117,26 @@ TEST_CASE("a lost device is asked once, and a failure of another kind moves noth
   for (int i = 0; i < 6; ++i) host.backend->run({}, {});
   CHECK(host.scripts[0]->plans == 1);
   host.scripts[1]->wrong = true;
-  CHECK(host.backend->run({}, {}).infrastructure);
+  CHECK(host.backend->run({}, {}).fault.is_infrastructure());
   CHECK(host.scripts[1]->plans == 7);
   host.scripts[1]->wrong = false;
-  CHECK_FALSE(host.backend->run({}, {}).infrastructure);
+  CHECK_FALSE(host.backend->run({}, {}).fault.is_infrastructure());
 }
 
 TEST_CASE("without a device that works everything is infrastructure, with a reason") {
   Host host(2);
   for (const auto& script : host.scripts) script->lost = true;
-  CHECK(host.backend->run({}, {}).reason == "scripted");
+  CHECK(host.backend->run({}, {}).fault.reason == "scripted");
   const RunResult later = host.backend->run({}, {});
-  CHECK(later.infrastructure);
-  CHECK_THAT(later.reason, ContainsSubstring("none of the devices"));
-  CHECK(host.backend->time({}, {}).end.end == timing::Step::End::kInfrastructure);
+  CHECK(later.fault.is_infrastructure());
+  CHECK_THAT(later.fault.reason, ContainsSubstring("none of the devices"));
+  CHECK(host.backend->time({}, {}).end.is_infrastructure());
 }
 
 TEST_CASE("what comes while no device works waits for one, unless it is stopped") {
   Host host(1, 0.2, 600);
   host.scripts[0]->lost = true;
-  CHECK(host.backend->run({}, {}).reason == "scripted");  // it saw the loss itself
+  CHECK(host.backend->run({}, {}).fault.reason == "scripted");  // it saw the loss itself
   std::stop_source stop;
   RunResult given_up, waited;
   std::jthread gives_up([&] { given_up = host.backend->run({}, stop.get_token()); });
@@ -145,11 +144,11 @@ TEST_CASE("what comes while no device works waits for one, unless it is stopped"
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that it waits by then
   stop.request_stop();
   gives_up.join();
-  CHECK(given_up.infrastructure);
+  CHECK(given_up.fault.is_infrastructure());
   CHECK(host.scripts[0]->plans == 1);
   host.scripts[0]->lost = false;
   waits.join();
-  CHECK_FALSE(waited.infrastructure);
+  CHECK_FALSE(waited.fault.is_infrastructure());
   CHECK(host.scripts[0]->plans == 2);
 }
 
