@@ -15,11 +15,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Values of which the card counts how often each occurs; others are texts of a single record.
-constexpr const char* kCounted[] = {"source",  "licence",     "level",    "operators", "correct",
-                                    "outcome", "fault_class", "legality", "clock",     "has_scaffold"};
+constexpr const char* kCounted[] = {"source",  "licence",     "level", "operators",   "correct",
+                                    "outcome", "fault_class", "clock", "has_scaffold"};
 // Labels with more values than this are ids or names.
 constexpr size_t kMostClasses = 24;
-constexpr const char* kMeasured[] = {"speedup", "coverage", "pass_rate", "program_lines"};
+constexpr const char* kMeasured[] = {"speedup", "pass_rate", "program_lines"};
 
 class Distributions {
  public:

@@ -78,7 +78,7 @@ Record record_from_line(std::string_view line);
 
 // A named value of a record: one of those below, which no figure or label stands in for; else the figure or
 // label of that name. Nothing if it has none.
-//   correct, compiled, outcome, fault_class, legality, clock, speedup, coverage, pass_rate, level,
+//   correct, compiled, outcome, fault_class, clock, speedup, pass_rate, level,
 //   operators (their number), source, licence, name, program_lines, has_scaffold, task (its id),
 //   original_task
 using RecordValue = std::variant<bool, double, std::string>;

@@ -70,7 +70,7 @@ CountedResponse counted(const Episode& episode) {
           .has_invalid_task = turn.verdict && turn.verdict->outcome == Outcome::kInvalidTask,
           .is_lost = turn.is_lost(),
           .is_straggler = turn.is_lost() && turn.straggled,
-          .speedup = correct ? trusted_speedup(*turn.verdict, /*native_only=*/true) : 0,
+          .speedup = correct ? trusted_speedup(*turn.verdict) : 0,
           .reward = episode.reward.value};
 }
 

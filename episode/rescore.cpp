@@ -181,7 +181,7 @@ std::vector<std::string> rescoring_gaps(std::span<const Episode> episodes, const
   int64_t correct = 0, timed = 0, by_other_clock = 0, unverified = 0;
   for (const Episode& episode : episodes) {
     const Verdict verdict = verdict_of(episode);
-    const bool counts = earns_correctness(verdict, false);
+    const bool counts = earns_correctness(verdict);
     const bool has_times = counts && verdict.speedup() > 0;
     correct += counts;
     timed += has_times;

@@ -47,11 +47,9 @@ void take_slower_times(Verdict& verdict, const Verdict& second) {
     verdict.measurement = second.measurement;
     verdict.costed_at = second.costed_at;
   }
-  verdict.coverage = std::min(verdict.coverage, second.coverage);
 }
 
 void take_weaker_standing(Verdict& verdict, const Verdict& second) {
-  if (second.legality != "native") verdict.legality = second.legality;
   verdict.trials += second.trials;
   verdict.trials_passed += second.trials_passed;
   verdict.lane_operations += second.lane_operations;
@@ -72,9 +70,8 @@ QuarantineSettings QuarantineSettings::from_config(const ConfigSection& section)
 
 std::string Quarantine::reason(const std::string& task_id, const std::string& program,
                                const Verdict& verdict) const {
-  if (!settings_.enabled || !earns_correctness(verdict, false)) return "";
+  if (!settings_.enabled || !earns_correctness(verdict)) return "";
   if (settings_.first_success && !is_solved(task_id)) return "first_success";
-  // Of any legality: what is not rewarded now may be under another rule, from the stored verdict.
   if (verdict.speedup() > settings_.speedup_above) return "speedup";
   if (verdict.roofline_fraction > settings_.roofline_above) return "roofline";
   if (!refused_.empty() && std::ranges::find(refused_, hash_hex({task_id, program})) != refused_.end())
@@ -88,7 +85,7 @@ bool Quarantine::needs_confirmation(const std::string& task_id, const std::strin
 }
 
 Verdict Quarantine::confirm(const Verdict& first, const Verdict& second) const {
-  BICRL_CHECK(earns_correctness(first, false), "only a success is confirmed");
+  BICRL_CHECK(earns_correctness(first), "only a success is confirmed");
   if (!judges_program(second.outcome)) {
     Verdict verdict = second;
     verdict.request_id = first.request_id;
@@ -96,7 +93,7 @@ Verdict Quarantine::confirm(const Verdict& first, const Verdict& second) const {
     verdict.diagnostics = concat("no second verification: ", second.diagnostics);
     return verdict;
   }
-  if (!earns_correctness(second, false)) return unconfirmed(first, second);
+  if (!earns_correctness(second)) return unconfirmed(first, second);
   Verdict verdict = first;
   take_slower_times(verdict, second);
   take_weaker_standing(verdict, second);
@@ -104,7 +101,7 @@ Verdict Quarantine::confirm(const Verdict& first, const Verdict& second) const {
 }
 
 void Quarantine::note(const std::string& task_id, const std::string& program, const Verdict& verdict) {
-  if (earns_correctness(verdict, false)) solved_.insert(task_id);
+  if (earns_correctness(verdict)) solved_.insert(task_id);
   if (verdict.fault_class != kUnconfirmed) return;
   const std::string hash = hash_hex({task_id, program});
   std::erase(refused_, hash);

@@ -58,15 +58,13 @@ std::unique_ptr<RewardRule> make_reward_rule(const ConfigSection& section) {
   return registry().at(name)(section);
 }
 
-bool earns_correctness(const Verdict& verdict, bool native_only) {
-  return verdict.outcome == Outcome::kGraded && verdict.correct &&
-         (!native_only || verdict.legality == "native");
+bool earns_correctness(const Verdict& verdict) {
+  return verdict.outcome == Outcome::kGraded && verdict.correct;
 }
 
 namespace {
 
-double trusted_ratio(const Verdict& verdict, double reference_ms, bool native_only) {
-  if (native_only && verdict.legality != "native") return 0;
+double trusted_ratio(const Verdict& verdict, double reference_ms) {
   if (!(reference_ms > 0) || !(verdict.candidate_ms > 0)) return 0;
   const double ratio = reference_ms / verdict.candidate_ms;
   return std::isfinite(ratio) ? ratio : 0;
@@ -74,12 +72,10 @@ double trusted_ratio(const Verdict& verdict, double reference_ms, bool native_on
 
 }  // namespace
 
-double trusted_speedup(const Verdict& verdict, bool native_only) {
-  return trusted_ratio(verdict, verdict.eager_ms, native_only);
-}
+double trusted_speedup(const Verdict& verdict) { return trusted_ratio(verdict, verdict.eager_ms); }
 
-double trusted_speedup_over_torch_compile(const Verdict& verdict, bool native_only) {
-  return trusted_ratio(verdict, verdict.torch_compile_ms, native_only);
+double trusted_speedup_over_torch_compile(const Verdict& verdict) {
+  return trusted_ratio(verdict, verdict.torch_compile_ms);
 }
 
 std::string time_term(const Verdict& verdict, const std::string& name) {

@@ -106,14 +106,12 @@ class RewardFunction {
 std::unique_ptr<RewardRule> make_reward_rule(const ConfigSection& section);
 std::vector<std::string> reward_rule_names();  // sorted
 
-// Correct in the sense of every rule: it was graded and passed. `native_only` asks further that no framework
-// operator had a part in the answer.
-bool earns_correctness(const Verdict& verdict, bool native_only);
+// Correct in the sense of every rule: it was graded and passed.
+bool earns_correctness(const Verdict& verdict);
 
-// Speed-up over the eager reference, or over torch.compile; 0 if it was not measured, is impossible, or
-// (`native_only`) not all work was done by kernels of its own.
-double trusted_speedup(const Verdict& verdict, bool native_only);
-double trusted_speedup_over_torch_compile(const Verdict& verdict, bool native_only);
+// Speed-up over the eager reference, or over torch.compile; 0 if it was not measured or is impossible.
+double trusted_speedup(const Verdict& verdict);
+double trusted_speedup_over_torch_compile(const Verdict& verdict);
 
 // The term's name, marked if the verdict's times are modelled: a log must not show them as measured.
 std::string time_term(const Verdict& verdict, const std::string& name);

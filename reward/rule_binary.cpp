@@ -9,14 +9,12 @@ class BinaryRule : public RewardRule {
  public:
   explicit BinaryRule(const ConfigSection& parameters)
       : correct_(parameters.real("correct", 1, -kMaxReward, kMaxReward)),
-        wrong_(parameters.real("wrong", 0, -kMaxReward, kMaxReward)),
-        native_only_(parameters.boolean("native_only", false)) {
+        wrong_(parameters.real("wrong", 0, -kMaxReward, kMaxReward)) {
     if (wrong_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
-    if (native_only_) needs(parameters, "native_only", Unmeasured::kMixedProgram);
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
-    return {{"correct", earns_correctness(verdict, native_only_) ? correct_ : wrong_}};
+    return {{"correct", earns_correctness(verdict) ? correct_ : wrong_}};
   }
 
   double min_deviation() const override { return 0; }
@@ -24,7 +22,6 @@ class BinaryRule : public RewardRule {
  private:
   double correct_;
   double wrong_;
-  bool native_only_;
 };
 
 const RewardRuleRegistration kRegistered("binary", [](const ConfigSection& p) {

@@ -25,9 +25,9 @@ class MilestoneRule : public RewardRule {
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
-    const bool correct = earns_correctness(verdict, false);
-    const bool beats_eager = correct && is_gain(trusted_speedup(verdict, true));
-    const bool beats_both = beats_eager && is_gain(trusted_speedup_over_torch_compile(verdict, true));
+    const bool correct = earns_correctness(verdict);
+    const bool beats_eager = correct && is_gain(trusted_speedup(verdict));
+    const bool beats_both = beats_eager && is_gain(trusted_speedup_over_torch_compile(verdict));
     std::vector<RewardTerm> terms = {{"correct", correct ? correct_ : wrong_}};
     if (const double step = faster_than_eager_ - correct_; step > 0)
       terms.push_back({time_term(verdict, "faster_than_eager"), beats_eager ? step : 0});

@@ -17,14 +17,12 @@ class PassRateRule : public RewardRule {
         partial_base_(parameters.real("partial_base", -0.5, -kMaxReward, kMaxReward)),
         partial_weight_(parameters.real("partial_weight", 0.5, 0, kMaxReward)),
         correct_(parameters.real("correct", 1, -kMaxReward, kMaxReward)),
-        native_only_(parameters.boolean("native_only", false)),
         speedup_weight_(parameters.real("speedup_weight", 0, 0, kMaxReward)),
         min_speedup_(parameters.real("min_speedup", 1.1, 1, kMaxReward)),
         max_gain_(parameters.real("max_gain", 2, 0, kMaxReward)) {
     if (failed_ > partial_base_) parameters.reject("failed", "must not be greater than 'partial_base'");
     if (partial_base_ + partial_weight_ > correct_)
       parameters.reject("partial_weight", "'partial_base' + 'partial_weight' must not exceed 'correct'");
-    if (native_only_) needs(parameters, "native_only", Unmeasured::kMixedProgram);
     for (const char* key : {"min_speedup", "max_gain"})
       if (parameters.has(key) && !parameters.has("speedup_weight"))
         parameters.reject(key, "has no effect without 'speedup_weight', which is 0 unless it is set");
@@ -32,7 +30,7 @@ class PassRateRule : public RewardRule {
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
-    const bool correct = earns_correctness(verdict, native_only_);
+    const bool correct = earns_correctness(verdict);
     std::vector<RewardTerm> terms = {{"pass_rate", correct ? correct_ : partial_credit(verdict)}};
     if (uses_times())
       terms.push_back({time_term(verdict, "speedup_gain"), correct ? speedup_weight_ * gain(verdict) : 0.0});
@@ -45,14 +43,12 @@ class PassRateRule : public RewardRule {
  private:
   double partial_credit(const Verdict& verdict) const {
     const bool compared = verdict.outcome == Outcome::kGraded && !verdict.correct;
-    const bool illegal = native_only_ && verdict.legality != "native";
-    if (!compared || illegal || verdict.trials_passed <= 0 || verdict.trials_passed >= verdict.trials)
-      return failed_;
+    if (!compared || verdict.trials_passed <= 0 || verdict.trials_passed >= verdict.trials) return failed_;
     return partial_base_ + partial_weight_ * verdict.pass_rate();
   }
 
   double gain(const Verdict& verdict) const {
-    const double speedup = trusted_speedup(verdict, /*native_only=*/true);
+    const double speedup = trusted_speedup(verdict);
     return speedup < min_speedup_ ? 0 : std::min(speedup - 1, max_gain_);
   }
 
@@ -60,7 +56,6 @@ class PassRateRule : public RewardRule {
   double partial_base_;
   double partial_weight_;
   double correct_;
-  bool native_only_;
   double speedup_weight_;
   double min_speedup_;
   double max_gain_;

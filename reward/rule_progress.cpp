@@ -31,8 +31,7 @@ class ProgressRule : public RewardRule {
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
-    return {
-        {"progress", earns_correctness(verdict, false) ? correct().value : steps_[step_of(verdict)].value}};
+    return {{"progress", earns_correctness(verdict) ? correct().value : steps_[step_of(verdict)].value}};
   }
 
   double min_deviation() const override { return 0; }

@@ -20,7 +20,7 @@ class SpeedupRule : public RewardRule {
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
-    const bool correct = earns_correctness(verdict, false);
+    const bool correct = earns_correctness(verdict);
     std::vector<RewardTerm> terms = {{"correct", correct ? correct_ : 0.0}};
     if (uses_times())
       terms.push_back({time_term(verdict, "speedup"), correct ? weight_ * counted_speedup(verdict) : 0.0});
@@ -32,7 +32,7 @@ class SpeedupRule : public RewardRule {
 
  private:
   double counted_speedup(const Verdict& verdict) const {
-    const double speedup = trusted_speedup(verdict, /*native_only=*/true);
+    const double speedup = trusted_speedup(verdict);
     return speedup < min_speedup_ ? 0 : std::min(speedup, max_speedup_);
   }
 

@@ -8,10 +8,6 @@ std::string to_string(Unmeasured input) {
   switch (input) {
     case Unmeasured::kTorchCompileTime:
       return "with a clock that measures is sure to report a time under torch.compile";
-    case Unmeasured::kMixedProgram:
-      return "reports that a framework operator had a part in an answer";
-    case Unmeasured::kPartialCoverage:
-      return "reports which part of the work a program's own kernels did";
   }
   return "";
 }
@@ -24,10 +20,6 @@ bool is_reported(const Verdict& verdict, Unmeasured input) {
   switch (input) {
     case Unmeasured::kTorchCompileTime:
       return verdict.torch_compile_ms > 0;
-    case Unmeasured::kMixedProgram:
-      return !verdict.legality.empty() && verdict.legality != "native";
-    case Unmeasured::kPartialCoverage:
-      return verdict.coverage > 0 && verdict.coverage < 1;
   }
   return false;
 }

@@ -8,12 +8,10 @@
 namespace bicrl {
 
 enum class Unmeasured {
-  kTorchCompileTime,  // torch_compile_ms above 0: the cost model has it, of verifiers that measure only some
-  kMixedProgram,      // a legality other than native
-  kPartialCoverage    // a coverage between 0 and 1
+  kTorchCompileTime  // torch_compile_ms above 0: the cost model has it, of verifiers that measure only some
 };
 
-// What is missing, as the end of a sentence: "reports that a framework operator had a part in an answer".
+// What is missing, as the end of a sentence: "is sure to report a time under torch.compile".
 std::string to_string(Unmeasured input);
 // Why a run refuses an option that needs it.
 std::string refusal_reason(Unmeasured input);

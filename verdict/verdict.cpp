@@ -135,7 +135,6 @@ std::string verdict_problem(const Verdict& verdict) {
     if (!size->empty() && *size != kOwnSize && *size != kReducedSize)
       return concat("a field of sizes has the unknown value '", size->substr(0, 80), "'");
   if (verdict.lane_operations < 0) return concat("field 'lane_operations' is ", verdict.lane_operations);
-  if (verdict.coverage > 1) return concat("field 'coverage' is ", verdict.coverage);
   std::string problem;
   for_each_field(verdict, [&](const auto& field, const auto& value) {
     if constexpr (std::is_same_v<decltype(value), const double&>) {

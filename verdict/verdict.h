@@ -39,8 +39,6 @@ struct Verdict {
   double max_error_ratio = 0;  // largest |error| over what is allowed there; 1 is the limit
   std::string tolerance;       // the policy under which it was graded (verification_request.h); else empty
   std::string graded_at;       // kOwnSize or kReducedSize; empty if it was not compared
-  std::string legality;        // "native" or "mixed"
-  double coverage = 0;         // share of launched work done by candidate kernels
   double candidate_ms = 0, eager_ms = 0, candidate_spread_ms = 0, eager_spread_ms = 0;
   double torch_compile_ms = 0;   // of the reference under torch.compile; 0 if not known
   double roofline_fraction = 0;  // the device's least possible time over candidate_ms; 0 if not known

@@ -36,8 +36,6 @@ inline constexpr std::tuple kVerdictFields{
     verdict_field("max_error_ratio", &Verdict::max_error_ratio),
     verdict_field("tolerance", &Verdict::tolerance),
     verdict_field("graded_at", &Verdict::graded_at),
-    verdict_field("legality", &Verdict::legality),
-    verdict_field("coverage", &Verdict::coverage),
     verdict_field("times.candidate_ms", &Verdict::candidate_ms),
     verdict_field("times.eager_ms", &Verdict::eager_ms),
     verdict_field("times.candidate_spread_ms", &Verdict::candidate_spread_ms),

@@ -9,7 +9,7 @@
 namespace bicrl {
 
 // Of the messages and of what verdicts mean: raised if either changes.
-inline constexpr const char* kProtocolVersion = "7";
+inline constexpr const char* kProtocolVersion = "8";
 
 struct VerifierDescription {
   std::string address;  // where it was asked; not part of the answer

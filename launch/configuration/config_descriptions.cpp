@@ -306,7 +306,6 @@ constexpr ConfigDescription kDescriptions[] = {
     {"reward: min_speedup", "Smallest speed-up that earns something."},
     {"reward: max_speedup", "Cap of the speed-up."},
     {"reward binary: wrong", "Reward of everything else."},
-    {"reward binary: native_only", "Refused as true: every correct program is native."},
     {"reward milestone: wrong", "Reward of an incorrect program."},
     {"reward milestone: faster_than_eager", "Reward of a program faster than eager PyTorch."},
     {"reward milestone: faster_than_both", "Reward of one that is also faster than `torch.compile`.",
@@ -315,7 +314,6 @@ constexpr ConfigDescription kDescriptions[] = {
     {"reward pass_rate: failed", "Reward of a program that failed, or passed no trial."},
     {"reward pass_rate: partial_base", "Reward of partial success before its share."},
     {"reward pass_rate: partial_weight", "Weight of the share of passed trials."},
-    {"reward pass_rate: native_only", "Refused as true: every correct program is native."},
     {"reward pass_rate: max_gain", "Cap of the speed-up minus 1."},
     {"reward progress: failed",
      "Reward without a program, and of a program that leaves the kernel's work to others "
@@ -324,7 +322,6 @@ constexpr ConfigDescription kDescriptions[] = {
     {"reward progress: compiled", "Reward of one whose host part fails."},
     {"reward progress: recorded", "Reward of one whose kernels fail."},
     {"reward progress: ran", "Reward of one whose values were compared, and are wrong."},
-    {"reward profile: coverage_weight", "Refused above 0: coverage is 1 for every correct program."},
     {"reward composite: rules[].rule", "Another rule, with its parameters beside this key.", "required"},
     {"reward composite: rules[].name", "Prefix of its terms in logs.", "its rule"},
     {"reward composite: rules[].weight", "Weight in the sum."},

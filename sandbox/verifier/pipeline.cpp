@@ -195,7 +195,6 @@ std::optional<RecordResult> Pipeline::record(Job& job, SizedTask& task) {
   job.verdict.compiled = !recorded.modules.empty();
   job.verdict.compile_ms += recorded.compile_ms;
   job.verdict.record_ms += recorded.record_ms;
-  job.verdict.legality = "native";
   if (recorded.fault) {
     job.fault(recorded.reached, recorded.fault);
     return std::nullopt;
@@ -325,7 +324,6 @@ std::optional<RunResult> Pipeline::run_trials(Job& job, SizedTask& task, const R
   if (!result || job.verdict.outcome != Outcome::kGraded) return std::nullopt;
   if (job.verdict.correct && !reads_what_decides(job, task, *result)) return std::nullopt;
   if (job.verdict.correct && !has_registers(job, recorded)) return std::nullopt;
-  job.verdict.coverage = 1;
   return result;
 }
 

@@ -23,7 +23,6 @@ Episode response(int64_t step, const std::string& phase, int64_t group, bool cor
   Verdict& verdict = e.last().verdict.emplace();
   verdict.outcome = Outcome::kGraded;
   verdict.correct = correct;
-  verdict.legality = "native";
   verdict.trials = 4;
   verdict.trials_passed = correct ? 4 : 0;
   if (speedup > 0) {
@@ -202,17 +201,13 @@ TEST_CASE("what the stored verdicts do not hold is said") {
     return RewardFunction::from_text(yaml, "reward.yaml", VerdictOrigin::kStored);
   };
   const RewardFunction unmeasured[] = {
-      stored("rule: milestone\nfaster_than_both: 3"), stored("rule: binary\nnative_only: true"),
-      stored("rule: profile\ncoverage_weight: 1"),
-      stored("rule: composite\nrules:\n  - rule: speedup\n  - {rule: pass_rate, native_only: true}")};
-  const char* const places[] = {
-      "reward.yaml:2: faster_than_both: has no effect", "reward.yaml:2: native_only: has no effect",
-      "reward.yaml:2: coverage_weight: has no effect", "reward.yaml:4: rules.1.native_only: has no effect"};
+      stored("rule: milestone\nfaster_than_both: 3"),
+      stored("rule: composite\nrules:\n  - rule: speedup\n  - {rule: milestone, faster_than_both: 3}")};
+  const char* const places[] = {"reward.yaml:2: faster_than_both: has no effect",
+                                "reward.yaml:4: rules.1.faster_than_both: has no effect"};
   std::vector<Episode> measured = run;
   measured[0].last().verdict = run[1].last().verdict;  // timed
   measured[1].last().verdict->torch_compile_ms = 2;
-  measured[1].last().verdict->legality = "mixed";
-  measured[1].last().verdict->coverage = 0.25;
   for (size_t i = 0; i < std::size(unmeasured); ++i) {
     CHECK_THAT(rescoring_gaps(run, unmeasured[i]).back(), ContainsSubstring(places[i]));
     CHECK(rescoring_gaps(measured, unmeasured[i]).empty());

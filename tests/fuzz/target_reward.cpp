@@ -13,8 +13,6 @@ std::vector<Verdict> verdicts() {
   fast.reached = "compare";
   fast.compiled = fast.correct = true;
   fast.trials = fast.trials_passed = 3;
-  fast.legality = "native";
-  fast.coverage = 1;
   fast.candidate_ms = 1e-3;
   fast.eager_ms = 10;
   fast.clock = "measured";

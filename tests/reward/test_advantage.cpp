@@ -193,7 +193,6 @@ TEST_CASE("times that jitter by 1 % make small advantages under a floor") {
     Verdict verdict;
     verdict.outcome = Outcome::kGraded;
     verdict.correct = true;
-    verdict.legality = "native";
     verdict.candidate_ms = 1;
     verdict.eager_ms = i % 2 ? 2.02 : 1.98;
     verdict.clock = "measured";

@@ -19,9 +19,7 @@ Verdict success(double speedup = 1, double roofline = 0) {
   v.outcome = Outcome::kGraded;
   v.compiled = v.correct = true;
   v.trials = v.trials_passed = 5;
-  v.legality = "native";
   v.reached = "compare";
-  v.coverage = 1;
   v.candidate_ms = 2;
   v.eager_ms = 2 * speedup;
   v.clock = "measured";
@@ -62,9 +60,6 @@ TEST_CASE("extraordinary successes need a second verification") {
   Verdict impossible = success(1);
   impossible.candidate_ms = 5e-324;
   CHECK(reason(impossible) == "speedup");
-  Verdict mixed = success(9);  // what is not rewarded now may be under another rule
-  mixed.legality = "mixed";
-  CHECK(q.needs_confirmation("t", "p", mixed));
   // Failures and masked responses count as they are.
   CHECK_FALSE(q.needs_confirmation("t", "p", failure("compile", Outcome::kCandidateFault)));
   Verdict wrong = success(9);
@@ -176,12 +171,6 @@ TEST_CASE("a confirmed success counts with the less favourable of both measureme
   CHECK_FALSE(counted.cached);
   CHECK(q.confirm(success(4), success(9)).speedup() == 4);
   CHECK(q.confirm(success(9), success(0)).speedup() == 0);  // not timed again: not confirmed
-  second = success(4);
-  second.legality = "mixed";
-  second.coverage = 0.5;
-  CHECK(q.confirm(success(4), second).legality == "mixed");
-  CHECK(q.confirm(success(4), second).coverage == 0.5);
-  CHECK(q.confirm(second, success(4)).coverage == 0.5);
   second = success(4);
   second.candidate_ms = second.eager_ms = std::numeric_limits<double>::infinity();
   CHECK(

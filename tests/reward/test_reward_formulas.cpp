@@ -23,8 +23,6 @@ Verdict graded(bool correct, int passed, int trials) {
   v.fault_class = correct ? "" : "wrong_value";
   v.trials = trials;
   v.trials_passed = passed;
-  v.legality = "native";
-  v.coverage = 1;
   return v;
 }
 
@@ -62,19 +60,19 @@ std::string refusal(const std::string& yaml) {
 // One of each rule, with other than the default parameters, too.
 const char* const kRules[] = {
     "rule: binary",
-    "rule: binary\ncorrect: 2\nwrong: -1\nnative_only: true",
+    "rule: binary\ncorrect: 2\nwrong: -1",
     "rule: milestone",
     "rule: milestone\nwrong: 0\nmargin: 0.3\nfaster_than_both: 4",
     "rule: speedup",
     "rule: speedup\ncorrect: 0\nmin_speedup: 0\nmax_speedup: 100",
     "rule: profile",
-    "rule: profile\nmin_speedup: 1.05\ncoverage_weight: 0.5",
+    "rule: profile\nmin_speedup: 1.05",
     "rule: speedup\nspeedup_weight: 0",
-    "rule: profile\nspeedup_weight: 0\ncoverage_weight: 1",
+    "rule: profile\nspeedup_weight: 0",
     "rule: milestone\nfaster_than_eager: 1",
     "rule: progress",
     "rule: pass_rate",
-    "rule: pass_rate\nspeedup_weight: 0.5\nnative_only: true",
+    "rule: pass_rate\nspeedup_weight: 0.5",
     "rule: composite\nrules:\n  - rule: milestone\n  - {rule: profile, weight: 0.5}",
     "rule: composite\nrules:\n  - {rule: pass_rate, weight: 3}\n  - {rule: speedup, correct: 0}"};
 
@@ -100,9 +98,8 @@ Verdict any_verdict(RandomStream& random) {
   v.fault_class = any_of(random, {"", "wrong_value", "non_finite", "dead_kernel", "protocol", "?"});
   v.trials = static_cast<int>(random.below(7));
   v.trials_passed = static_cast<int>(random.below(9)) - 1;
-  v.legality = any_of(random, {"native", "mixed", ""});
   v.clock = any_of(random, {"model", "measured", ""});
-  for (double* number : {&v.max_error_ratio, &v.coverage, &v.candidate_ms, &v.eager_ms, &v.torch_compile_ms,
+  for (double* number : {&v.max_error_ratio, &v.candidate_ms, &v.eager_ms, &v.torch_compile_ms,
                          &v.roofline_fraction, &v.candidate_spread_ms, &v.eager_spread_ms})
     *number = any_number(random);
   return v;
@@ -164,9 +161,6 @@ TEST_CASE("milestone: the steps of CUDA Agent") {
   CHECK(value(milestone, timed(1.06, 1.06)) == 3);
   CHECK(value(milestone, timed(100, 100)) == 3);
   CHECK(value(milestone, timed(0.9, 2)) == 1);  // the last step includes the one before
-  Verdict mixed = timed(2, 2);
-  mixed.legality = "mixed";
-  CHECK(value(milestone, mixed) == 1);
   CHECK(milestone.evaluate(timed(2, 2), false).terms ==
         std::vector<RewardTerm>{{"correct", 1}, {"faster_than_eager", 1}, {"faster_than_both", 1}});
   // Unless the file says what it is worth, the last step is none, and one that is worth nothing is no term.
@@ -177,30 +171,19 @@ TEST_CASE("milestone: the steps of CUDA Agent") {
   CHECK_FALSE(rule("rule: milestone\nfaster_than_eager: 1").uses_times());
 }
 
-TEST_CASE("profile: Dr.Kernel's sum of correctness, capped speed-up and coverage") {
-  const RewardFunction profile = rule("rule: profile\ncoverage_weight: 1");
-  const auto covered = [](double speedup, double coverage) {
-    Verdict v = timed(speedup);
-    v.coverage = coverage;
-    return v;
-  };
-  CHECK(value(profile, covered(2, 0.8615)) == Approx(1 + 2 + 0.8615));
-  CHECK(value(profile, covered(2, 0.00014)) == Approx(1 + 2 + 0.00014));  // the lazy program of the paper
-  CHECK(value(profile, covered(7, 1)) == 1 + 3 + 1);
-  CHECK(value(profile, covered(0.4, 1)) == Approx(1 + 0.4 + 1));
-  CHECK(value(profile, graded(true, 5, 5)) == 1 + 1);  // not timed
+TEST_CASE("profile: correctness and capped speed-up") {
+  const RewardFunction profile = rule("rule: profile");
+  CHECK(value(profile, timed(2)) == 1 + 2);
+  CHECK(value(profile, timed(7)) == 1 + 3);
+  CHECK(value(profile, timed(0.4)) == Approx(1 + 0.4));
+  CHECK(value(profile, graded(true, 5, 5)) == 1);  // not timed
   CHECK(value(profile, graded(false, 4, 5)) == 0);
-  Verdict wrong = covered(3, 1);
+  Verdict wrong = timed(3);
   wrong.correct = false;
   CHECK(value(profile, wrong) == 0);
-  Verdict mixed = covered(2, 0.25);
-  mixed.legality = "mixed";
-  CHECK(value(profile, mixed) == 1 + 2 + 0.25);
-  CHECK(value(profile, covered(1, 40)) == 1 + 1 + 1);
-  CHECK(value(rule("rule: profile\nmin_speedup: 1.05\ncoverage_weight: 1"), covered(1.04, 0.5)) == 1.5);
-  const RewardFunction without = rule("rule: profile");
-  CHECK(without.evaluate(covered(2, 0.25), false).terms ==
-        std::vector<RewardTerm>{{"correct", 1}, {"speedup", 2}});
+  CHECK(value(rule("rule: profile
+min_speedup: 1.05"), timed(1.04)) == 1);
+  CHECK(profile.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"correct", 1}, {"speedup", 2}});
 }
 
 TEST_CASE("pass_rate: MusaCoder's graded correctness below zero") {
@@ -230,16 +213,6 @@ TEST_CASE("pass_rate: MusaCoder's graded correctness below zero") {
   CHECK(value(fast, graded(false, 1, 2)) == -0.25);
   CHECK(fast.evaluate(timed(2), false).terms ==
         std::vector<RewardTerm>{{"pass_rate", 1}, {"speedup_gain", 0.5}});
-
-  const RewardFunction native = rule("rule: pass_rate\nnative_only: true");
-  Verdict mixed = graded(true, 5, 5);
-  mixed.legality = "mixed";
-  CHECK(value(native, mixed) == -1);
-  CHECK(value(pass_rate, mixed) == 1);
-  // Right in some trials only, it is worth no more than if it is right in all.
-  mixed.correct = false;
-  mixed.trials_passed = 4;
-  CHECK(value(native, mixed) == -1);
 }
 
 TEST_CASE("composite: the weighted sum, part by part") {
@@ -247,7 +220,7 @@ TEST_CASE("composite: the weighted sum, part by part") {
       "rule: composite\nrules:\n"
       "  - {rule: pass_rate, weight: 2}\n"
       "  - {rule: speedup, weight: 0.25, correct: 0}\n"
-      "  - {rule: binary, name: bonus, weight: 10, native_only: true}\n"
+      "  - {rule: binary, name: bonus, weight: 10}\n"
       "  - {rule: profile, weight: 0}\n");
   CHECK(composite.uses_times());
   CHECK(composite.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"pass_rate.pass_rate", 2},
@@ -337,7 +310,7 @@ TEST_CASE("better programs never earn less") {
       CHECK(value(function, correct) >= value(function, wrong));
       CHECK(value(function, correct) >= value(function, fault("compile")));
       CHECK(value(function, wrong) >= value(function, fault("compile")));
-      // More trials right, more speed, more coverage, its own kernels only.
+      // More trials right, more speed.
       const int trials = 2 + static_cast<int>(random.below(6));
       const int passed = static_cast<int>(random.below(static_cast<uint64_t>(trials - 1)));
       CHECK(value(function, graded(false, passed + 1, trials)) >=
@@ -345,12 +318,6 @@ TEST_CASE("better programs never earn less") {
       const double slow = 4 * random.uniform(), more = 2 * random.uniform();
       CHECK(value(function, timed(slow + more)) >= value(function, timed(slow)));
       CHECK(value(function, timed(slow + more, slow + more)) >= value(function, timed(slow + more, slow)));
-      Verdict part = timed(slow), all = part;
-      part.coverage = random.uniform();
-      all.coverage = std::min(1.0, part.coverage + random.uniform());
-      CHECK(value(function, all) >= value(function, part));
-      part.legality = "mixed";
-      CHECK(value(function, all) >= value(function, part));
     }
   }
 }
@@ -373,8 +340,8 @@ TEST_CASE("parameters of the rules are checked with their place") {
   CHECK_THAT(refusal("rule: pass_rate\nmin_speedup: 1.2"),
              ContainsSubstring("reward.yaml:2: min_speedup: has no effect without 'speedup_weight'"));
   CHECK_NOTHROW(rule("rule: pass_rate\nspeedup_weight: 0\nmin_speedup: 1.2\nmax_gain: 3"));  // switched off
-  CHECK_THAT(refusal("rule: profile\ncoverage_weigth: 1"),
-             ContainsSubstring("reward.yaml:2: unknown key coverage_weigth; did you mean coverage_weight?"));
+  CHECK_THAT(refusal("rule: profile\nmax_speedpu: 1"),
+             ContainsSubstring("reward.yaml:2: unknown key max_speedpu; did you mean max_speedup?"));
   CHECK_THAT(refusal("rule: profile\nmin_speedup: 4"),
              ContainsSubstring("must not be less than 'min_speedup'"));
   CHECK_THAT(refusal("rule: pass_rate\nfailed: 0"),
@@ -416,26 +383,26 @@ TEST_CASE("a run refuses options that need what no verifier reports, with place 
     }
     return "accepted";
   };
-  const std::string none = "has no effect yet: no verifier ", yet = none + "reports ";
+  const std::string none = "has no effect yet: no verifier ";
   CHECK(for_run("rule: milestone\nfaster_than_both: 3") ==
         "reward.yaml:2: faster_than_both: " + none +
             "with a clock that measures is sure to report a time under torch.compile");
-  CHECK(for_run("rule: binary\nnative_only: true") ==
-        "reward.yaml:2: native_only: " + yet + "that a framework operator had a part in an answer");
-  CHECK_THAT(for_run("rule: pass_rate\nnative_only: true"),
-             ContainsSubstring("reward.yaml:2: native_only: " + yet));
-  CHECK(for_run("rule: profile\ncorrect: 2\ncoverage_weight: 0.5") ==
-        "reward.yaml:3: coverage_weight: " + yet + "which part of the work a program's own kernels did");
-  CHECK_THAT(for_run("rule: composite\nrules:\n  - rule: speedup\n  - rule: binary\n    native_only: true"),
-             ContainsSubstring("reward.yaml:5: rules.1.native_only: " + yet));
+  CHECK_THAT(
+      for_run("rule: composite\nrules:\n  - rule: speedup\n  - rule: milestone\n    faster_than_both: 3"),
+      ContainsSubstring("reward.yaml:5: rules.1.faster_than_both: " + none));
   // Values that ask for nothing are taken: they are what a run prints.
   for (const char* yaml :
-       {"rule: milestone\nfaster_than_both: 2", "rule: binary\nnative_only: false",
-        "rule: profile\ncoverage_weight: 0",
-        "rule: composite\nrules:\n  - rule: speedup\n  - {rule: binary, native_only: true, weight: 0}"})
-    CHECK(for_run(yaml) == "accepted");
-  for (const std::string& name : reward_rule_names()) {
-    if (name == "composite") continue;
-    CHECK(for_run(RewardFunction::from_text("rule: " + name, "r").resolved_yaml()) == "accepted");
-  }
+       {
+    "rule: milestone\nfaster_than_both: 2", "rule: composite
+                                                rules : -rule : speedup -
+    {
+    rule:
+      milestone, faster_than_both : 3, weight : 0
+    }
+    "})
+        CHECK(for_run(yaml) == "accepted");
+    for (const std::string& name : reward_rule_names()) {
+      if (name == "composite") continue;
+      CHECK(for_run(RewardFunction::from_text("rule: " + name, "r").resolved_yaml()) == "accepted");
+    }
 }

@@ -66,8 +66,8 @@ TEST_CASE("binary: 1 for correct, 0 for everything else") {
   CHECK(reward.terms == std::vector<RewardTerm>{{"correct", 1}});
   CHECK_FALSE(reward.masked);
 
-  const RewardFunction other = RewardFunction::from_text(
-      "rule: binary\ncorrect: 2\nwrong: -1\nnative_only: true", "reward.yaml", VerdictOrigin::kStored);
+  const RewardFunction other =
+      RewardFunction::from_text("rule: binary\ncorrect: 2\nwrong: -1", "reward.yaml", VerdictOrigin::kStored);
   CHECK(value(other, graded(true)) == 2);
   CHECK(value(other, graded(false)) == -1);
   Verdict mixed = graded(true);

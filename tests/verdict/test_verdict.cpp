@@ -113,8 +113,6 @@ TEST_CASE("what a verdict cannot say is named") {
   CHECK_THAT(problem([](Verdict& v) { v.trials_passed = -1; }), ContainsSubstring("'trials_passed' is -1"));
   CHECK_THAT(problem([](Verdict& v) { v.trials = -5; }), ContainsSubstring("trials"));
   CHECK_THAT(problem([](Verdict& v) { v.max_error_ratio = kNan; }), ContainsSubstring("'max_error_ratio'"));
-  CHECK_THAT(problem([](Verdict& v) { v.coverage = kNan; }), ContainsSubstring("'coverage' is nan"));
-  CHECK_THAT(problem([](Verdict& v) { v.coverage = 1.01; }), ContainsSubstring("'coverage'"));
   CHECK_THAT(problem([](Verdict& v) { v.candidate_ms = -1; }), ContainsSubstring("'candidate_ms' is -1"));
   CHECK_THAT(problem([](Verdict& v) { v.run_ms = kNan; }), ContainsSubstring("'run_ms'"));
   CHECK_THAT(problem([](Verdict& v) { v.lane_operations = -1; }),

@@ -120,8 +120,6 @@ TEST_CASE("a reply that says what no verdict can say is not believed") {
       {"tolerance", [](Message& m) { m.set_tolerance("generous"); }},
       {"tolerance", [](Message& m) { m.set_tolerance("open"); }},
       {"lane_operations", [](Message& m) { m.set_lane_operations(-1); }},
-      {"coverage", [](Message& m) { m.set_coverage(kNan); }},
-      {"coverage", [](Message& m) { m.set_coverage(1.5); }},
       {"candidate_ms", [](Message& m) { m.mutable_times()->set_candidate_ms(kNan); }},
       {"eager_ms", [](Message& m) { m.mutable_times()->set_eager_ms(kInfinity); }},
       {"total_ms", [](Message& m) { m.set_total_ms(-1); }},

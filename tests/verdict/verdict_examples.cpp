@@ -15,8 +15,6 @@ Verdict full_verdict(bool correct) {
   v.max_error_ratio = 3.25;
   v.tolerance = "tf32";
   v.graded_at = kReducedSize;
-  v.legality = "native";
-  v.coverage = 0.75;
   v.candidate_ms = 0.1;
   v.eager_ms = 1.0 / 3.0;
   v.candidate_spread_ms = 0.01;

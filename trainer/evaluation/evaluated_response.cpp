@@ -46,7 +46,7 @@ EvaluatedResponse evaluated_response(const Episode& episode) {
     found.technique = way->technique.text();
     found.novel = !way->shown;
   }
-  found.speedup = trusted_speedup(verdict, /*native_only=*/true);
+  found.speedup = trusted_speedup(verdict);
   found.candidate_ms = verdict.candidate_ms;
   found.eager_ms = verdict.eager_ms;
   found.clock = verdict.clock;

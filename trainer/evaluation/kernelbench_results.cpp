@@ -112,7 +112,7 @@ KernelBenchSample sample_of(const Verdict& verdict, int64_t number) {
                      {"correctness_trials", concat("(", verdict.trials_passed, " / ", verdict.trials, ")")}};
   if (!verdict.correct) sample.metadata["fault_class"] = verdict.fault_class;
   if (!verdict.diagnostics.empty()) sample.metadata["diagnostics"] = verdict.diagnostics;
-  if (trusted_speedup(verdict, /*native_only=*/true) <= 0) return sample;
+  if (trusted_speedup(verdict) <= 0) return sample;
   sample.runtime_ms = verdict.candidate_ms;
   sample.reference_ms = verdict.eager_ms;
   sample.paired = true;

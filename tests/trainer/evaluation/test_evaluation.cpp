@@ -31,7 +31,6 @@ Episode correct_episode(const Task& task) {
   Verdict& verdict = turn.verdict.emplace();
   verdict.outcome = Outcome::kGraded;
   verdict.compiled = verdict.correct = true;
-  verdict.legality = "native";
   verdict.clock = kModelClock;
   verdict.candidate_ms = 0.25;
   verdict.eager_ms = 0.5;
@@ -89,11 +88,9 @@ TEST_CASE("a response of an evaluation is kept without what differs between equa
   Episode lost = episode;
   lost.last().verdict = Verdict{};
   CHECK(evaluated_response(lost).verdict == "infrastructure");
-  Episode untrusted = episode;
-  untrusted.last().verdict->legality = "mixed";
-  untrusted.last().verdict->counters = "no JSON";
-  CHECK(evaluated_response(untrusted).speedup == 0);
-  CHECK(evaluated_response(untrusted).bound_by.empty());
+  Episode malformed = episode;
+  malformed.last().verdict->counters = "no JSON";
+  CHECK(evaluated_response(malformed).bound_by.empty());
 
   const bicrl::testing::TemporaryFolder folder;
   const auto file = folder.path() / "warm_up.jsonl";

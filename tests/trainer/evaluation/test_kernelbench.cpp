@@ -133,7 +133,6 @@ Verdict verdict(bool correct, double candidate_ms = 0, double eager_ms = 0) {
   v.correct = correct;
   v.trials = 3;
   v.trials_passed = correct ? 3 : 1;
-  v.legality = "native";
   v.candidate_ms = candidate_ms;
   v.eager_ms = eager_ms;
   v.clock = candidate_ms > 0 ? kModelClock : "";
