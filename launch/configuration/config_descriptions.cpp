@@ -94,7 +94,6 @@ constexpr ConfigDescription kDescriptions[] = {
     {"warm_up.update.optimizer.weight_decay", "AdamW's decoupled weight decay."},
     {"warm_up.update.optimizer.moments", "`reset`: zero the moments that the phase before left."},
     {"warm_up.update.sft.smallest_noise", "Lower bound of the masking probability, drawn uniformly up to 1."},
-    {"warm_up.update.sft.train_fill", "Also train the end tokens that fill the last block."},
     // ---- rollout
     {"rollout.max_new_tokens", "Tokens of a response, at most."},
     {"rollout.denoise_steps", "Steps for a block; 0: as many as it has positions."},

@@ -165,10 +165,10 @@ UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>
   return over_ranks(updater.reinforce(mine, shares), control);
 }
 
-UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine, ControlPlane& control,
-                           const SftSettings& settings) {
+UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine,
+                           ControlPlane& control) {
   int64_t tokens = 0;
-  for (const SftSample& sample : mine) tokens += supervised_tokens(sample, settings);
+  for (const SftSample& sample : mine) tokens += sample.response_tokens;
   int64_t all_tokens = 0;
   for (int64_t part : all_gather_values(control, tokens)) all_tokens += part;
   return over_ranks(updater.supervise({mine, all_tokens}), control);
@@ -179,10 +179,9 @@ UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>
   return reinforce(updater, experiences, alone);
 }
 
-UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& samples,
-                           const SftSettings& settings) {
+UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& samples) {
   SingleProcessControl alone;
-  return supervise(updater, samples, alone, settings);
+  return supervise(updater, samples, alone);
 }
 
 UpdateStatistics over_ranks(const UpdateTotals& mine, ControlPlane& control) {

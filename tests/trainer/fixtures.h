@@ -56,12 +56,10 @@ at::Tensor block_log_probs(const Transformer& policy, const std::vector<int64_t>
 // One step over all ranks of `control`, with the exchange that a run does for it.
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& mine,
                            ControlPlane& control);
-UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine, ControlPlane& control,
-                           const SftSettings& settings = {});
+UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& mine, ControlPlane& control);
 // The same on one rank.
 UpdateStatistics reinforce(PolicyUpdater& updater, const std::vector<Experience>& experiences);
-UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& samples,
-                           const SftSettings& settings = {});
+UpdateStatistics supervise(PolicyUpdater& updater, const std::vector<SftSample>& samples);
 
 // Of the totals of all ranks of `control`. Collective.
 UpdateStatistics over_ranks(const UpdateTotals& mine, ControlPlane& control);

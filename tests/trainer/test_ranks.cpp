@@ -67,7 +67,7 @@ SomeUpdates some_updates(PolicyUpdater& updater, const Transformer& policy, Cont
   const auto experiences = share_of(random_experiences(config, 6), control);
   const auto batch_of = [&](const std::vector<SftSample>& all) {
     int64_t tokens = 0;
-    for (const SftSample& sample : all) tokens += supervised_tokens(sample, {});
+    for (const SftSample& sample : all) tokens += sample.response_tokens;
     return SupervisedBatch{share_of(all, control), tokens};
   };
   const UpdateTotals totals =

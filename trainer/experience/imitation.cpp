@@ -38,7 +38,7 @@ std::vector<SupervisedBatch> imitated_batches(const BestResponses& best, const K
       if (!tokens && (settings.known_share == 0 || known.empty())) return {};
       SftSample sample =
           tokens ? make_sft_sample(tokens->prompt, tokens->response, policy, draw.next()) : known.draw(draw);
-      batch.supervised_tokens += supervised_tokens(sample, settings.sft);
+      batch.supervised_tokens += sample.response_tokens;
       if (placement.trainer_of(i) == rank) batch.mine.push_back(std::move(sample));
     }
     batches.push_back(std::move(batch));

@@ -97,7 +97,7 @@ class WarmUpPhase : public Phase {
     for (int64_t i = 0; i < s.samples_per_step; ++i) {
       SftSample sample =
           pairs_.empty() ? known_sample(step, i) : pairs_.sample((step - 1) * s.samples_per_step + i);
-      batch.supervised_tokens += supervised_tokens(sample, s.updater.sft);
+      batch.supervised_tokens += sample.response_tokens;
       if (context_.placement.trainer_of(i) == context_.control.rank())
         batch.mine.push_back(std::move(sample));
     }

@@ -49,8 +49,7 @@ at::Tensor literal_sample_loss(const Transformer& policy, const SftSample& sampl
   for (const auto& noisy : drawn.noisy) {
     for (int64_t i = 0; i < b; ++i) tokens[noisy.block * b + i] = noisy.inputs[i];
   }
-  for (int64_t p = sample.prompt_tokens; p < sample.prompt_tokens + supervised_tokens(sample, settings);
-       ++p) {
+  for (int64_t p = sample.prompt_tokens; p < sample.prompt_tokens + sample.response_tokens; ++p) {
     if (tokens[p] != policy.config().mask_token_id) continue;
     rows.push_back(p);
     labels.push_back(sample.tokens[p]);
@@ -74,7 +73,7 @@ at::Tensor literal_sample_loss(const Transformer& policy, const SftSample& sampl
   const auto logits = policy.logits(policy.hidden(tensor(tokens), tensor(positions), attention));
   const auto all = policy_log_softmax(logits, tiny_allowed(policy.config()), 1.0);
   const double p = (1 - settings.smallest_noise) * uniform_at(sample.noise_key, 0) + settings.smallest_noise;
-  const double chance_of_any = 1 - std::pow(1 - p, static_cast<double>(supervised_tokens(sample, settings)));
+  const double chance_of_any = 1 - std::pow(1 - p, static_cast<double>(sample.response_tokens));
   return all.index({tensor(rows), tensor(labels)}).sum().to(at::kDouble).neg() * (chance_of_any / p);
 }
 
@@ -107,37 +106,32 @@ std::vector<int64_t> decode(const Transformer& policy, std::vector<int64_t> toke
 }  // namespace
 
 TEST_CASE("supervised loss and gradients equal the literal layout of noisy and clean rows") {
-  for (const bool train_fill : {false, true}) {
-    const PolicyConfig config = tiny_config(4);
-    Transformer policy = tiny_policy(config, 3);
-    const auto samples = random_samples(config, 6, 21);
-    UpdaterSettings settings = still_settings();
-    settings.sft.train_fill = train_fill;
-    double expected_loss = 0;
-    const at::Tensor expected = flat_gradient(policy, [&] {
-      at::Tensor total = at::zeros({}, at::kDouble);
-      double supervised = 0;
-      for (const auto& sample : samples) {
-        const auto drawn = sft_sequence(sample, settings.sft, config);
-        total = total + literal_sample_loss(policy, sample, drawn, settings.sft);
-        supervised +=
-            static_cast<double>(train_fill ? static_cast<int64_t>(sample.tokens.size()) - sample.prompt_tokens
-                                           : sample.response_tokens);
-      }
-      total = total / supervised;
-      expected_loss = total.item<double>();
-      return total;
-    });
-    for (int64_t budget : {1, 100000}) {
-      settings.tokens_per_pack = budget;
-      OneRank alone;
-      PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
-      at::Tensor actual;
-      updater.observe_gradients([&](const std::vector<at::Tensor>& gradients) { actual = flat(gradients); });
-      const auto statistics = supervise(updater, samples, settings.sft);
-      CHECK_THAT(statistics[UpdateRow::kLoss], WithinAbs(expected_loss, 1e-5 * expected_loss));
-      CHECK(relative_difference(actual, expected) < 1e-6);
+  const PolicyConfig config = tiny_config(4);
+  Transformer policy = tiny_policy(config, 3);
+  const auto samples = random_samples(config, 6, 21);
+  UpdaterSettings settings = still_settings();
+  double expected_loss = 0;
+  const at::Tensor expected = flat_gradient(policy, [&] {
+    at::Tensor total = at::zeros({}, at::kDouble);
+    double supervised = 0;
+    for (const auto& sample : samples) {
+      const auto drawn = sft_sequence(sample, settings.sft, config);
+      total = total + literal_sample_loss(policy, sample, drawn, settings.sft);
+      supervised += static_cast<double>(sample.response_tokens);
     }
+    total = total / supervised;
+    expected_loss = total.item<double>();
+    return total;
+  });
+  for (int64_t budget : {1, 100000}) {
+    settings.tokens_per_pack = budget;
+    OneRank alone;
+    PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
+    at::Tensor actual;
+    updater.observe_gradients([&](const std::vector<at::Tensor>& gradients) { actual = flat(gradients); });
+    const auto statistics = supervise(updater, samples);
+    CHECK_THAT(statistics[UpdateRow::kLoss], WithinAbs(expected_loss, 1e-5 * expected_loss));
+    CHECK(relative_difference(actual, expected) < 1e-6);
   }
 }
 
@@ -167,9 +161,9 @@ TEST_CASE("noise masks every trained token alike, never none, and its weights ma
   CHECK(largest <= 6);
 }
 
-TEST_CASE("fill is noise to the sampler: masked at times, scored only when asked for") {
+TEST_CASE("fill is masked at times and never scored") {
   const PolicyConfig config = tiny_config(4);
-  SftSettings settings;
+  const SftSettings settings;
   bool fill_masked = false, fill_open = false;
   for (uint64_t key = 0; key < 50; ++key) {
     const auto sample = make_sft_sample({2, 3, 4, 5}, {6, kEnd}, config, key);
@@ -179,14 +173,6 @@ TEST_CASE("fill is noise to the sampler: masked at times, scored only when asked
     (sequence.noisy[0].inputs[3] == config.mask_token_id ? fill_masked : fill_open) = true;
   }
   CHECK((fill_masked && fill_open));
-  settings.train_fill = true;
-  bool fill_scored = false;
-  for (uint64_t key = 0; key < 50; ++key) {
-    const auto sequence =
-        sft_sequence(make_sft_sample({2, 3, 4, 5}, {6, kEnd}, config, key), settings, config);
-    for (const auto& token : sequence.noisy.at(0).scored) fill_scored = fill_scored || token.offset >= 2;
-  }
-  CHECK(fill_scored);
 }
 
 TEST_CASE("a tiny policy learns eight sequences by heart") {

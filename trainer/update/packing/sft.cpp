@@ -26,7 +26,6 @@ std::vector<bool> draw_masks(int64_t count, double p, RandomStream& random) {
 SftSettings SftSettings::from_config(const ConfigSection& section) {
   SftSettings s;
   s.smallest_noise = section.real("smallest_noise", s.smallest_noise, 1e-6, 0.999);
-  s.train_fill = section.boolean("train_fill", s.train_fill);
   return s;
 }
 
@@ -43,17 +42,12 @@ SftSample make_sft_sample(std::vector<int64_t> prompt, const std::vector<int64_t
   return sample;
 }
 
-int64_t supervised_tokens(const SftSample& sample, const SftSettings& settings) {
-  return settings.train_fill ? static_cast<int64_t>(sample.tokens.size()) - sample.prompt_tokens
-                             : sample.response_tokens;
-}
-
 LiveSequence sft_sequence(const SftSample& sample, const SftSettings& settings, const PolicyConfig& config) {
   const int64_t b = config.block_size;
   const auto length = static_cast<int64_t>(sample.tokens.size());
   BICRL_CHECK(length % b == 0 && sample.prompt_tokens + sample.response_tokens <= length);
   LiveSequence sequence;
-  const int64_t trained = supervised_tokens(sample, settings);
+  const int64_t trained = sample.response_tokens;
   const int64_t first_block = sample.prompt_tokens / b;
   sequence.shared.assign(sample.tokens.begin(), sample.tokens.begin() + first_block * b);
   if (trained == 0) return sequence;

@@ -17,8 +17,6 @@ namespace bicrl {
 
 struct SftSettings {
   double smallest_noise = 1e-3;  // eps of p = (1 - eps) t + eps
-  // Whether what fills the last block behind the end token is trained (as published) or only context.
-  bool train_fill = false;
   static SftSettings from_config(const ConfigSection& section);
 };
 
@@ -27,7 +25,7 @@ struct SftSettings {
 struct SftSample {
   std::vector<int64_t> tokens;
   int64_t prompt_tokens = 0;    // given
-  int64_t response_tokens = 0;  // trained
+  int64_t response_tokens = 0;  // trained, masked or not: what the loss is divided by
   uint64_t noise_key = 0;       // for instance mix_key({seed, epoch, index of the sample in its set})
 };
 
@@ -48,13 +46,9 @@ SftSample make_sft_sample(std::vector<int64_t> prompt, const std::vector<int64_t
 SftSample make_sft_sample(const Prompt& prompt, const std::string& program, const Tokenizer& tokenizer,
                           const PolicyConfig& config, uint64_t noise_key);
 
-// Trained tokens, masked or not: what the loss is divided by.
-int64_t supervised_tokens(const SftSample& sample, const SftSettings& settings);
-
 // Noisy blocks for the masked trained tokens. The draw is conditioned on at least one of the n trained tokens
 // being masked, and the weight is (1 - (1 - p)^n) / p: exactly the expectation of the unconditioned draw with
-// weight 1/p. Fill is masked like the rest (the sampler starts from a masked block), but scored only if
-// train_fill.
+// weight 1/p. Fill is masked like the rest (the sampler starts from a masked block), but never scored.
 LiveSequence sft_sequence(const SftSample& sample, const SftSettings& settings, const PolicyConfig& config);
 
 }  // namespace bicrl
