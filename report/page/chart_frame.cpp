@@ -86,6 +86,10 @@ Html chart_frame(const RunAxis& axis, const ValueScale& scale, Unit unit) {
     if (phase.begin > 0) frame += line_between(begin, kPlotTop - 14, begin, kPlotBottom, "border");
     if (const std::string label = phase_label(phase); !label.empty())
       frame += label_at((begin + end) / 2, kPlotTop - 7, "middle", "phase", label);
+    if (phase.steps == 1) {  // its point is in the middle
+      frame += label_at((begin + end) / 2, kPlotBottom + 14, "middle", "tick", "1");
+      continue;
+    }
     const std::string last = std::to_string(phase.steps);
     if ((end - begin) > kLetterWidth * static_cast<double>(last.size() + 1))
       frame += label_at(end - 1, kPlotBottom + 14, "end", "tick", last);

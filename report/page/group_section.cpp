@@ -50,7 +50,7 @@ Html time_cell(const VerdictFigures& verdict) {
   if (verdict.candidate_ms <= 0 || !verdict.is_correct) return literal("–");
   return element("span", {{"class", "main"}}, text(figure_text(verdict.speedup, Unit::kFactor))) +
          element("span", {{"class", "interval"}},
-                 text(concat(figure_text(verdict.candidate_ms, Unit::kMilliseconds), " of ",
+                 text(concat(figure_text(verdict.candidate_ms, Unit::kMilliseconds), ", eager ",
                              figure_text(verdict.eager_ms, Unit::kMilliseconds))));
 }
 

@@ -20,16 +20,30 @@ std::string step_name(const StepTable& steps, int64_t row) {
 TableCell cell(const std::string& value) { return {text(value), false}; }
 TableCell number_cell(const std::string& value) { return {text(value), true}; }
 
+namespace {
+
+bool has_values(const std::vector<std::vector<TableCell>>& rows, size_t column) {
+  return rows.empty() || std::ranges::any_of(rows, [column](const auto& row) {
+           return column < row.size() && row[column].content.markup() != "–";
+         });
+}
+
+}  // namespace
+
 Html table(const std::string& caption, const std::vector<std::string>& heads,
            const std::vector<std::vector<TableCell>>& rows) {
   Html head, body;
+  std::vector<bool> shown;
+  for (size_t i = 0; i < heads.size(); ++i) shown.push_back(i == 0 || has_values(rows, i));
   for (size_t i = 0; i < heads.size(); ++i) {
+    if (!shown[i]) continue;
     const bool is_number = !rows.empty() && i < rows[0].size() && rows[0][i].is_number;
     head += element("th", {{"scope", "col"}, {"class", is_number ? "number" : ""}}, text(heads[i]));
   }
   for (const auto& row : rows) {
     Html cells;
     for (size_t i = 0; i < row.size(); ++i) {
+      if (i < heads.size() && !shown[i]) continue;
       const std::string label = i < heads.size() ? heads[i] : "";  // for narrow screens, where rows are cards
       cells += i == 0 ? element("th", {{"scope", "row"}, {"data-label", label}}, row[i].content)
                       : element("td", {{"class", row[i].is_number ? "number" : ""}, {"data-label", label}},

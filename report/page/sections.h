@@ -28,7 +28,8 @@ SectionParts kernel_section(const std::vector<RunRecord>& runs);
 // "end_to_end 12", of a row.
 std::string step_name(const StepTable& steps, int64_t row);
 
-// A table with a caption for readers who do not see it; cells that hold numbers are right-aligned.
+// A table with a caption for readers who do not see it; cells that hold numbers are right-aligned. A
+// column in which every row has "–" is left out.
 struct TableCell {
   Html content{};
   bool is_number = false;
