@@ -59,7 +59,7 @@ def main():
     assert {"reward_mean", "updates", "clip_share", "train_mfu", "collectives"} <= set(keys), keys
     findings += missing(keys, "docs/metrics.md", "key")
 
-    classes = re.findall(r'^    \{"([a-z_]+)",', read("verdict/fault_class.cpp"), flags=re.M)
+    classes = re.findall(r'^    \{FaultClass::k\w+, "([a-z_]+)",', read("verdict/fault/fault_class.cpp"), flags=re.M)
     assert {"compile", "race", "unconfirmed"} <= set(classes), classes
     findings += missing(classes, "docs/verifier.md", "fault class")
 

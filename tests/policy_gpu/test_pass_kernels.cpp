@@ -144,7 +144,7 @@ TEST_CASE("norms of a pass equal autograd in fp64, in the PTX interpreter", "[pa
                  grad_x = machine.upload(work.residual), sum = machine.upload(at::ones({work.width}));
   const int64_t packs = (work.width + 2047) / 2048, lane_packs = (work.width + 255) / 256;
   const int64_t kept = lane_packs <= 4 ? 4 : lane_packs <= 8 ? 8 : lane_packs <= 16 ? 16 : 24;
-  struct Fault {
+  struct KernelFault {
     uint64_t record;
     uint32_t stage;
   } const fault = {machine.upload(at::full({1}, -1, at::kLong)), 3};
@@ -155,7 +155,7 @@ TEST_CASE("norms of a pass equal autograd in fp64, in the PTX interpreter", "[pa
   const uint64_t partial = machine.unwritten({blocks, work.width}, at::kFloat);
   struct {
     uint64_t grad, x, names, weight, residual, out, partial;
-    Fault fault;
+    KernelFault fault;
     float eps;
     int32_t rows, width;
   } const backward = {machine.upload(work.grad),

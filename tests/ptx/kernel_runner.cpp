@@ -27,13 +27,13 @@ uint64_t KernelRunner::reserve(uint64_t bytes, DeviceMemory::Permission permissi
   return address;
 }
 
-std::string fault_text(const std::optional<Fault>& fault) {
+std::string fault_text(const std::optional<KernelFault>& fault) {
   if (!fault) return "";
   const std::string what = to_string(fault->fault_class) + ": " + fault->message;
   return fault->place.empty() ? what : what + " (" + fault->place + ")";
 }
 
-std::optional<Fault> KernelRunner::run(const std::string& name, const LaunchConfig& config) {
+std::optional<KernelFault> KernelRunner::run(const std::string& name, const LaunchConfig& config) {
   if (!kernels_.contains(name)) {
     auto kernel = lower_kernel(*module_, name);
     REQUIRE((kernel.ok() ? "" : kernel.reason()) == "");

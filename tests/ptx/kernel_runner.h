@@ -26,7 +26,7 @@ struct RunnerOptions {
 };
 
 // "illegal_access: what is wrong (block 0, 0, 0, thread 1, 0, 0)"; empty without a fault.
-std::string fault_text(const std::optional<Fault>& fault);
+std::string fault_text(const std::optional<KernelFault>& fault);
 
 class KernelRunner {
  public:
@@ -61,8 +61,8 @@ class KernelRunner {
 
   // Arguments are laid out as a kernel has them: each at a multiple of its size.
   template <class... Arguments>
-  std::optional<Fault> launch(const std::string& kernel, Dim3 grid, Dim3 block, uint32_t shared_bytes,
-                              const Arguments&... arguments) {
+  std::optional<KernelFault> launch(const std::string& kernel, Dim3 grid, Dim3 block, uint32_t shared_bytes,
+                                    const Arguments&... arguments) {
     LaunchConfig config{.grid = grid,
                         .block = block,
                         .dynamic_shared_bytes = shared_bytes,
@@ -73,7 +73,7 @@ class KernelRunner {
     (append(config.parameters, arguments), ...);
     return run(kernel, config);
   }
-  std::optional<Fault> run(const std::string& kernel, const LaunchConfig& config);
+  std::optional<KernelFault> run(const std::string& kernel, const LaunchConfig& config);
   void reseed(uint64_t seed) { options_.seed = seed; }
   const RunCounters& counters() const { return counters_; }
   const PrintBuffer& printed() const { return *printed_; }

@@ -13,7 +13,7 @@ using testing::fault_text;
 using testing::KernelRunner;
 using testing::RunnerOptions;
 
-void check_fault(const std::optional<Fault>& fault, FaultClass fault_class, const std::string& words) {
+void check_fault(const std::optional<KernelFault>& fault, FaultClass fault_class, const std::string& words) {
   REQUIRE(fault);
   INFO(fault_text(fault));
   CHECK(to_string(fault->fault_class) == to_string(fault_class));

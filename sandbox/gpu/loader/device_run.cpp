@@ -51,7 +51,7 @@ double DeviceRun::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-std::optional<ptx::Fault> DeviceRun::guarded(const std::function<void()>& work) {
+std::optional<ptx::KernelFault> DeviceRun::guarded(const std::function<void()>& work) {
   try {
     work();
   } catch (const Ended& ended) {
@@ -62,7 +62,7 @@ std::optional<ptx::Fault> DeviceRun::guarded(const std::function<void()>& work) 
   return std::nullopt;
 }
 
-std::optional<ptx::Fault> DeviceRun::run(std::string_view inputs) {
+std::optional<ptx::KernelFault> DeviceRun::run(std::string_view inputs) {
   inputs_ = inputs;
   const auto fault = guarded([&] {
     load_modules();
@@ -75,7 +75,7 @@ std::optional<ptx::Fault> DeviceRun::run(std::string_view inputs) {
   return fault ? fault : find_breach();
 }
 
-std::optional<ptx::Fault> DeviceRun::repeat(size_t index, std::string_view inputs) {
+std::optional<ptx::KernelFault> DeviceRun::repeat(size_t index, std::string_view inputs) {
   const TraceRepeat& call = trace_.repeats[index];
   inputs_ = inputs;
   outputs_ = &call.outputs;
@@ -166,7 +166,7 @@ void DeviceRun::write_constant(uint32_t buffer) {
                  std::min<uint64_t>(trace_.buffers[buffer].bytes, bytes.size()));
 }
 
-std::optional<ptx::Fault> DeviceRun::renew(std::string_view inputs) {
+std::optional<ptx::KernelFault> DeviceRun::renew(std::string_view inputs) {
   inputs_ = inputs;
   seen_.clear();
   waited_ = {};
@@ -225,17 +225,17 @@ void DeviceRun::end(FaultClass fault_class, const std::string& message, const st
   throw Ended{{fault_class, message, kernel}};
 }
 
-std::optional<ptx::Fault> DeviceRun::find_breach() {
+std::optional<ptx::KernelFault> DeviceRun::find_breach() {
   for (size_t m = 0; m < memories_.size(); ++m) {
     const auto breach = memories_[m]->find_breach();
     if (!breach) continue;
     const std::string name = buffer_name(owners_[m][breach->buffer]);
     if (breach->distance_bytes == 0)
-      return ptx::Fault{FaultClass::kIllegalAccess, "a write to " + name + ", which was freed", ""};
-    return ptx::Fault{FaultClass::kIllegalAccess,
-                      concat("a write ", breach->distance_bytes, " bytes ",
-                             breach->behind ? "behind the end of " : "before ", name),
-                      ""};
+      return ptx::KernelFault{FaultClass::kIllegalAccess, "a write to " + name + ", which was freed", ""};
+    return ptx::KernelFault{FaultClass::kIllegalAccess,
+                            concat("a write ", breach->distance_bytes, " bytes ",
+                                   breach->behind ? "behind the end of " : "before ", name),
+                            ""};
   }
   return std::nullopt;
 }

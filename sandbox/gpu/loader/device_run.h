@@ -50,10 +50,10 @@ class DeviceRun {
 
   // The constructor and the first call, with what they say likewise in Execution. Beyond a fault of a kernel
   // nothing more can be done in this process.
-  std::optional<ptx::Fault> run(std::string_view inputs);
+  std::optional<ptx::KernelFault> run(std::string_view inputs);
   size_t first_repeat();
   bool has_room(size_t index) const;
-  std::optional<ptx::Fault> repeat(size_t index, std::string_view inputs);
+  std::optional<ptx::KernelFault> repeat(size_t index, std::string_view inputs);
   std::vector<uint32_t> changed_inputs();  // after the first call
   void store_outputs(std::byte* outputs);  // of the call that ran last
   bool store_copied_output(size_t index, std::byte* to);
@@ -65,14 +65,14 @@ class DeviceRun {
   // ---- For timing (timed_run.h), after run(), at the same addresses ----
   // Everything as it was before the first call: memory, variables, with these inputs; and then what the
   // constructor does.
-  std::optional<ptx::Fault> renew(std::string_view inputs);
+  std::optional<ptx::KernelFault> renew(std::string_view inputs);
   // Why the first call's operations cannot be put into a stream: the host has a part in one. Empty if they
   // can.
   std::string enqueue_problem() const;
   // Puts the first call's operations into a stream, in the order of issue. Throws DriverError.
   void enqueue(StreamHandle stream);
   size_t operations() const { return trace_.ops.size() - trace_.construction_ops; }
-  std::optional<ptx::Fault> find_breach();
+  std::optional<ptx::KernelFault> find_breach();
   double limit_s() const { return options_.limit_s; }
   double seconds() const;
 
@@ -94,7 +94,7 @@ class DeviceRun {
     std::string parameters;  // what the launch points to
   };
   struct Ended {  // on its way to whoever runs a call
-    ptx::Fault fault;
+    ptx::KernelFault fault;
   };
   using Hashes = std::vector<std::pair<uint64_t, uint64_t>>;
 
@@ -107,7 +107,7 @@ class DeviceRun {
   void write_inputs(uint32_t call, uint32_t tensors);
   void follow_copies();
   const std::byte* bytes_of(uint32_t buffer);
-  std::optional<ptx::Fault> guarded(const std::function<void()>& work);
+  std::optional<ptx::KernelFault> guarded(const std::function<void()>& work);
   void execute(const TraceOp& op);
   void fill(const TraceOp& op);
   void copy(const TraceOp& op);

@@ -16,7 +16,7 @@ TimedRun::~TimedRun() {
   }
 }
 
-std::optional<ptx::Fault> TimedRun::time(bool by_stream, TimedSpan& span) {
+std::optional<ptx::KernelFault> TimedRun::time(bool by_stream, TimedSpan& span) {
   const bool replayed = graph_ && !by_stream;
   const auto enqueue = [&] {
     if (replayed)
@@ -31,11 +31,11 @@ std::optional<ptx::Fault> TimedRun::time(bool by_stream, TimedSpan& span) {
     run_.lose_context();
     const auto fault_class = fault_class_of(error.code(), FaultPlace::kKernel);
     if (!fault_class) throw;
-    return ptx::Fault{*fault_class, fault_message_of(error.code()), ""};
+    return ptx::KernelFault{*fault_class, fault_message_of(error.code()), ""};
   }
   run_.lose_context();
-  return ptx::Fault{FaultClass::kTimeout, concat("has not ended after ", run_.limit_s(), " s on the device"),
-                    ""};
+  return ptx::KernelFault{FaultClass::kTimeout,
+                          concat("has not ended after ", run_.limit_s(), " s on the device"), ""};
 }
 
 }  // namespace bicrl::gpu

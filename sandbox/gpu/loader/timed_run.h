@@ -22,9 +22,9 @@ class TimedRun {
   // Whether the call is replayed from a graph; else its operations go into a stream one by one.
   bool has_graph() const { return graph_ != nullptr; }
 
-  std::optional<ptx::Fault> prepare(std::string_view inputs) { return run_.renew(inputs); }
+  std::optional<ptx::KernelFault> prepare(std::string_view inputs) { return run_.renew(inputs); }
   // Of the call, once it is prepared; without a graph if `by_stream`.
-  std::optional<ptx::Fault> time(bool by_stream, TimedSpan& span);
+  std::optional<ptx::KernelFault> time(bool by_stream, TimedSpan& span);
 
  private:
   Driver& driver_;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/error.h"
-#include "sandbox/interpreter/ptx/execution/fault.h"
+#include "sandbox/interpreter/ptx/execution/kernel_fault.h"
 #include "sandbox/interpreter/ptx/lowering/kernel.h"
 #include "sandbox/interpreter/ptx/syntax/module.h"
 

@@ -15,9 +15,9 @@ namespace bicrl {
 namespace {
 
 using ptx::DeviceMemory;
-using ptx::Fault;
 using ptx::FaultClass;
 using ptx::FaultError;
+using ptx::KernelFault;
 
 // What an element costs that the host part fills, copies or uploads, in operations of lanes: about as long as
 // it takes.
@@ -366,7 +366,7 @@ std::set<uint32_t> Execution::overwritten_outputs(const std::vector<std::byte>& 
   return overwritten;
 }
 
-std::optional<Fault> Execution::store_outputs(std::byte* outputs, uint8_t* writers) {
+std::optional<KernelFault> Execution::store_outputs(std::byte* outputs, uint8_t* writers) {
   for (size_t i = 0; i < outputs_->size(); ++i) {
     const TraceView& view = (*outputs_)[i];
     const OutputLayout::Leaf& leaf = layout_->leaves[i];
@@ -382,8 +382,9 @@ std::optional<Fault> Execution::store_outputs(std::byte* outputs, uint8_t* write
     const auto never = static_cast<size_t>(
         std::count_if(undefined.begin(), undefined.end(), [](uint8_t b) { return b != 0; }));
     if (never > 0 && !options_.skip_launches)
-      return Fault{FaultClass::kUninitialised,
-                   concat("output ", i, " holds bytes that come from memory that was never written"), ""};
+      return KernelFault{FaultClass::kUninitialised,
+                         concat("output ", i, " holds bytes that come from memory that was never written"),
+                         ""};
     for (size_t e = 0; e < count; ++e) *writers++ = wrote[e * size];
   }
   return std::nullopt;

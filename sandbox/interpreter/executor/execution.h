@@ -40,7 +40,7 @@ struct ExecutionOptions {
 };
 
 struct ExecutionReport {
-  std::optional<ptx::Fault> fault;
+  std::optional<ptx::KernelFault> fault;
   uint64_t lane_operations = 0;
   int launches = 0;
   std::vector<uint32_t> changed_inputs;  // leaves that no longer hold what they held
@@ -70,7 +70,7 @@ class Execution {
   // After a call without a fault: its outputs as the trace's output layout says. `writers`: one byte for each
   // element, leaf after leaf (ptx::Writer: the weakest of its bytes'), if the run kept shadows. Returns a
   // fault if an element was never written.
-  std::optional<ptx::Fault> store_outputs(std::byte* outputs, uint8_t* writers);
+  std::optional<ptx::KernelFault> store_outputs(std::byte* outputs, uint8_t* writers);
   // With `follow_copies`, after the first call without a fault: output `index` as it would be if kernels did
   // nothing but copy. False if it needs what they computed (copied_contents.h).
   bool store_copied_output(size_t index, std::byte* to);

@@ -6,8 +6,8 @@
 
 namespace bicrl {
 
-std::optional<ptx::Fault> RunRaces::fault(
-    const Execution& run, const std::function<std::optional<ptx::Fault>(ptx::Observer*)>& again) const {
+std::optional<ptx::KernelFault> RunRaces::fault(
+    const Execution& run, const std::function<std::optional<ptx::KernelFault>(ptx::Observer*)>& again) const {
   if (!any()) return std::nullopt;
   if (detector_.words().complete) {
     races::RaceTaint taint(detector_.words());
@@ -16,8 +16,8 @@ std::optional<ptx::Fault> RunRaces::fault(
   return to_fault(run);
 }
 
-std::optional<ptx::Fault> RunRaces::behind_uninitialised(
-    const Execution& run, const std::function<std::optional<ptx::Fault>(ptx::Observer*)>& again) const {
+std::optional<ptx::KernelFault> RunRaces::behind_uninitialised(
+    const Execution& run, const std::function<std::optional<ptx::KernelFault>(ptx::Observer*)>& again) const {
   if (!any() || !detector_.words().complete) return std::nullopt;
   races::RaceTaint written(detector_.words(), races::RaceTaint::Mark::kDefined);
   if (again(&written)) return std::nullopt;
@@ -25,7 +25,7 @@ std::optional<ptx::Fault> RunRaces::behind_uninitialised(
 }
 
 // The one that says most: updates without atomic operations show as other pairs as well.
-ptx::Fault RunRaces::to_fault(const Execution& run) const {
+ptx::KernelFault RunRaces::to_fault(const Execution& run) const {
   const auto& races = detector_.races();
   const auto updates =
       std::find_if(races.begin(), races.end(), [](const races::Race& race) { return race.updates; });

@@ -16,17 +16,19 @@ class RunRaces {
 
   // What is wrong if races of the run can be seen: `again` makes the same run once more under that observer
   // and gives the fault that it ends in, outputs included. `run`: the one that was observed.
-  std::optional<ptx::Fault> fault(
-      const Execution& run, const std::function<std::optional<ptx::Fault>(ptx::Observer*)>& again) const;
+  std::optional<ptx::KernelFault> fault(
+      const Execution& run,
+      const std::function<std::optional<ptx::KernelFault>(ptx::Observer*)>& again) const;
 
   // The race that is to blame if the run ended because it read what was never written: where what raced
   // counts as written, `again` ends without a fault. Which of two threads comes first is chance, and a
   // verdict should not be.
-  std::optional<ptx::Fault> behind_uninitialised(
-      const Execution& run, const std::function<std::optional<ptx::Fault>(ptx::Observer*)>& again) const;
+  std::optional<ptx::KernelFault> behind_uninitialised(
+      const Execution& run,
+      const std::function<std::optional<ptx::KernelFault>(ptx::Observer*)>& again) const;
 
  private:
-  ptx::Fault to_fault(const Execution& run) const;
+  ptx::KernelFault to_fault(const Execution& run) const;
 
   races::RaceDetector detector_;
 };

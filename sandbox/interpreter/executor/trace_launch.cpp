@@ -16,7 +16,7 @@ ptx::LaunchConfig launch_config(const TraceOp& launch) {
           .cooperative = launch.cooperative};
 }
 
-std::optional<ptx::Fault> launch_fault(DeviceProgram& program, const TraceOp& launch) {
+std::optional<ptx::KernelFault> launch_fault(DeviceProgram& program, const TraceOp& launch) {
   return ptx::launch_fault(program.kernel(launch.module, launch.entry), launch_config(launch), {},
                            ptx::RunLimits{}.resident_blocks);
 }

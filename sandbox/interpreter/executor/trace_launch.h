@@ -13,6 +13,6 @@ ptx::LaunchConfig launch_config(const TraceOp& launch);
 
 // Why a device would not begin a launch, whatever is in its memory; nothing if it would. Throws
 // ptx::FaultError if there is no such kernel.
-std::optional<ptx::Fault> launch_fault(DeviceProgram& program, const TraceOp& launch);
+std::optional<ptx::KernelFault> launch_fault(DeviceProgram& program, const TraceOp& launch);
 
 }  // namespace bicrl

@@ -55,7 +55,7 @@ std::string plain_name(const std::string& mangled) {
 
 }  // namespace
 
-ptx::Fault to_fault(const Race& race, const std::string& buffer) {
+ptx::KernelFault to_fault(const Race& race, const std::string& buffer) {
   std::string where = buffer;
   if (race.in_shared)
     where = race.variable.empty() ? "dynamic shared memory" : "shared variable " + plain_name(race.variable);
@@ -64,10 +64,10 @@ ptx::Fault to_fault(const Race& race, const std::string& buffer) {
                       : race.same_warp  ? "another lane of the warp"
                       : race.same_block ? "another thread of the block"
                                         : "another block";
-  ptx::Fault fault{ptx::FaultClass::kRace,
-                   concat("race on ", where, ": ", act(race.first), at_line(race.first), ", ",
-                          act(race.second), " by ", other, at_line(race.second), "; ", missing(race)),
-                   race.kernel};
+  ptx::KernelFault fault{ptx::FaultClass::kRace,
+                         concat("race on ", where, ": ", act(race.first), at_line(race.first), ", ",
+                                act(race.second), " by ", other, at_line(race.second), "; ", missing(race)),
+                         race.kernel};
   fault.place = concat("bytes ", race.first_byte, " to ", race.last_byte, ", ", thread_of(race.first),
                        " and ", thread_of(race.second));
   return fault;

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/interpreter/ptx/execution/fault.h"
 #include "sandbox/interpreter/ptx/execution/grid.h"
+#include "sandbox/interpreter/ptx/execution/kernel_fault.h"
 #include "sandbox/interpreter/ptx/lowering/kernel.h"
 
 namespace bicrl::races {
@@ -42,8 +42,8 @@ struct Race {
 
 // "race on shared variable partial: written at line 14, read by another thread of the block at line 17; a
 // __syncthreads() is missing between them". `buffer`: what a person calls the buffer. The threads and the
-// elements are in Fault::place alone, as which they are may depend on an input.
-ptx::Fault to_fault(const Race& race, const std::string& buffer);
+// elements are in KernelFault::place alone, as which they are may depend on an input.
+ptx::KernelFault to_fault(const Race& race, const std::string& buffer);
 
 // What raced, to be found again when the same run is made once more.
 struct RacyWords {

@@ -134,7 +134,7 @@ class Run {
   }
 
   // The same calls in a memory of their own; the fault that one of them ends in, or its outputs.
-  std::optional<ptx::Fault> run_again(ptx::Observer* observer) {
+  std::optional<ptx::KernelFault> run_again(ptx::Observer* observer) {
     ExecutionOptions options = options_;
     options.observer = observer;
     options.follow_copies = false;
@@ -221,7 +221,7 @@ class Run {
     return late.lane_operations;
   }
 
-  void tell(const ptx::Fault& fault, bool of_all_calls) {
+  void tell(const ptx::KernelFault& fault, bool of_all_calls) {
     report_["fault"] = {{"class", to_string(fault.fault_class)},
                         {"message", fault.message},
                         {"kernel", fault.kernel},
@@ -277,7 +277,7 @@ class Run {
   json report_;
 };
 
-json fault_of(const ptx::Fault& fault) {
+json fault_of(const ptx::KernelFault& fault) {
   return {{"class", to_string(fault.fault_class)}, {"message", fault.message}, {"kernel", fault.kernel}};
 }
 

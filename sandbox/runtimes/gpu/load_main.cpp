@@ -162,7 +162,7 @@ class Job {
                       .max_bytes = plan_.at("max_bytes").get<uint64_t>(),
                       .apart = watched_});
     json report{{"lane_operations", 0}, {"changed_inputs", json::array()}, {"calls", 0}};
-    const auto end_call = [&](const std::optional<ptx::Fault>& fault, const OutputLayout& layout) {
+    const auto end_call = [&](const std::optional<ptx::KernelFault>& fault, const OutputLayout& layout) {
       std::vector<std::byte> outputs(layout.draw_bytes);
       if (!fault) device.store_outputs(outputs.data());
       write_all(file("output_file"), outputs.data(), outputs.size());

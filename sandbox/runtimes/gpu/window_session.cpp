@@ -35,7 +35,7 @@ class WindowSession {
     while (true) {
       const json asked = next();
       const std::string what = asked.is_object() ? asked.value("window", "") : "";
-      std::optional<ptx::Fault> fault;
+      std::optional<ptx::KernelFault> fault;
       json said{{"step", "done"}};
       if (what == "prepare") {
         poison_.spread();  // nothing of the call before is left in shared memory, either
@@ -51,7 +51,7 @@ class WindowSession {
   }
 
  private:
-  std::optional<ptx::Fault> time(gpu::TimedRun& timed, bool by_stream, json& said) {
+  std::optional<ptx::KernelFault> time(gpu::TimedRun& timed, bool by_stream, json& said) {
     gpu::TimedSpan span;
     if (auto fault = timed.time(by_stream, span)) return fault;
     run_.store_outputs(outputs_.bytes());
@@ -70,7 +70,7 @@ class WindowSession {
   }
 
   // A kernel that wrote beside its buffers may have written anywhere in the context.
-  bool end(const ptx::Fault& fault) const {
+  bool end(const ptx::KernelFault& fault) const {
     say({{"fault",
           {{"class", to_string(fault.fault_class)}, {"message", fault.message}, {"kernel", fault.kernel}}}});
     return false;

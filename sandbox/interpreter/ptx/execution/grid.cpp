@@ -32,10 +32,10 @@ constexpr uint64_t kBlockWork = 1024, kThreadWork = 4, kBytesOfWork = 2;
 
 }  // namespace
 
-std::optional<Fault> launch_fault(const Kernel& kernel, const LaunchConfig& config,
-                                  const DeviceLimits& device, uint32_t resident_blocks) {
+std::optional<KernelFault> launch_fault(const Kernel& kernel, const LaunchConfig& config,
+                                        const DeviceLimits& device, uint32_t resident_blocks) {
   const auto fault = [&kernel](FaultClass fault_class, const std::string& message) {
-    return Fault{fault_class, message, kernel.name};
+    return KernelFault{fault_class, message, kernel.name};
   };
   uint64_t blocks = uint64_t{config.grid[0]} * config.grid[1];
   if (config.grid[2] > 0 && blocks > kMostBlocks / config.grid[2])
@@ -103,7 +103,7 @@ Grid::~Grid() = default;
 
 uint32_t Grid::threads_per_block() const { return config_.block[0] * config_.block[1] * config_.block[2]; }
 
-std::optional<Fault> Grid::run() {
+std::optional<KernelFault> Grid::run() {
   if (auto fault = launch_fault(kernel_, config_, device_, limits_.resident_blocks)) return fault;
   block_count_ = uint64_t{config_.grid[0]} * config_.grid[1] * config_.grid[2];
   try {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "sandbox/interpreter/ptx/execution/device_memory.h"
-#include "sandbox/interpreter/ptx/execution/fault.h"
+#include "sandbox/interpreter/ptx/execution/kernel_fault.h"
 #include "sandbox/interpreter/ptx/lowering/kernel.h"
 #include "sandbox/interpreter/ptx/lowering/loaded_module.h"
 #include "sandbox/interpreter/ptx/operations/print_buffer.h"
@@ -76,8 +76,8 @@ struct RunCounters {
 };
 
 // Why a device would not begin a launch; nothing if it would.
-std::optional<Fault> launch_fault(const Kernel& kernel, const LaunchConfig& config,
-                                  const DeviceLimits& device, uint32_t resident_blocks);
+std::optional<KernelFault> launch_fault(const Kernel& kernel, const LaunchConfig& config,
+                                        const DeviceLimits& device, uint32_t resident_blocks);
 
 // Runs a launch to its end, under the eyes of an observer or none. Not thread-safe; two grids must not work
 // on one memory at a time.
@@ -89,7 +89,7 @@ class Grid {
   ~Grid();
 
   // Nothing, or what went wrong. Called once.
-  std::optional<Fault> run();
+  std::optional<KernelFault> run();
   const RunCounters& counters() const { return counters_; }
   // What the threads printed, in the order in which they ran.
   const PrintBuffer& printed() const { return printer_; }

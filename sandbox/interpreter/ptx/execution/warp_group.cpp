@@ -293,7 +293,7 @@ uint32_t WarpGroup::follow(const Operation& op, uint32_t next_block) {
 uint64_t WarpGroup::clock() const { return grid_.clock(); }
 
 void WarpGroup::fail(FaultClass fault_class, const std::string& message, int lane) {
-  Fault fault{fault_class, message, kernel_.name};
+  KernelFault fault{fault_class, message, kernel_.name};
   const Operation* op = current_ ? current_ : waiting_at();
   if (op) {
     fault.source_line = op->source.line;

@@ -16,7 +16,7 @@
 #include "sandbox/interpreter/ptx/alu/lanes.h"
 #include "sandbox/interpreter/ptx/execution/address_plan.h"
 #include "sandbox/interpreter/ptx/execution/device_memory.h"
-#include "sandbox/interpreter/ptx/execution/fault.h"
+#include "sandbox/interpreter/ptx/execution/kernel_fault.h"
 #include "sandbox/interpreter/ptx/lowering/kernel.h"
 
 namespace bicrl::ptx {

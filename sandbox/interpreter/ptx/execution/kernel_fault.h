@@ -10,7 +10,7 @@ namespace bicrl::ptx {
 
 using bicrl::FaultClass;
 
-struct Fault {
+struct KernelFault {
   FaultClass fault_class = FaultClass::kUnsupported;  // one that a run can end in
   std::string message;                                // for a person; holds no value that the program read
   std::string kernel;                                 // entry name
@@ -24,11 +24,11 @@ struct Fault {
 // A fault on its way to whoever runs the launch.
 class FaultError : public std::runtime_error {
  public:
-  explicit FaultError(Fault fault) : std::runtime_error(fault.message), fault_(std::move(fault)) {}
-  const Fault& fault() const { return fault_; }
+  explicit FaultError(KernelFault fault) : std::runtime_error(fault.message), fault_(std::move(fault)) {}
+  const KernelFault& fault() const { return fault_; }
 
  private:
-  Fault fault_;
+  KernelFault fault_;
 };
 
 }  // namespace bicrl::ptx
