@@ -6,12 +6,16 @@
 namespace bicrl::curation {
 namespace {
 
-Record record_of(const nlohmann::json& entry) {
+Task task_of(const nlohmann::json& entry) {
   auto parsed = parse_task_entry(entry);
   if (const auto* error = std::get_if<FieldError>(&parsed))
     throw InputError(error->field.empty() ? error->reason
                                           : concat("field '", error->field, "' ", error->reason));
-  const Task& task = std::get<Task>(parsed);
+  return std::get<Task>(std::move(parsed));
+}
+
+Record record_of(const nlohmann::json& entry) {
+  const Task task = task_of(entry);
   Record record;
   record.task_id = task.id;
   record.level = task.level;
@@ -25,12 +29,26 @@ Record record_of(const nlohmann::json& entry) {
   return record;
 }
 
+std::vector<Record> alternatives_of(const nlohmann::json& entry, const Record& first) {
+  std::vector<Record> records;
+  for (const KnownProgram& known : task_of(entry).alternatives) {
+    Record& record = records.emplace_back(first);
+    record.answer = {
+        .program = known.cuda_code, .prefix = known.prefix, .middle = known.middle, .suffix = known.suffix};
+    if (!known.technique.empty()) record.labels["technique"] = known.technique;
+  }
+  return records;
+}
+
 class InfillingForm : public Form {
  public:
   std::vector<std::string> fields() const override {
     return {"id", "pytorch_code", "cuda_code", "prefix", "middle", "suffix"};
   }
   Record read(const nlohmann::json& entry) const override { return record_of(entry); }
+  std::vector<Record> read_further(const nlohmann::json& entry, const Record& first) const override {
+    return alternatives_of(entry, first);
+  }
   nlohmann::ordered_json write(const Record& record, const WritingOptions&) const override {
     needed(record.answer.middle, "a scaffold (prefix, middle, suffix)");
     needed(record.pytorch_code, "a task's code");
@@ -44,6 +62,9 @@ class EndToEndForm : public Form {
  public:
   std::vector<std::string> fields() const override { return {"idx", "level", "pytorch_code"}; }
   Record read(const nlohmann::json& entry) const override { return record_of(entry); }
+  std::vector<Record> read_further(const nlohmann::json& entry, const Record& first) const override {
+    return alternatives_of(entry, first);
+  }
   nlohmann::ordered_json write(const Record& record, const WritingOptions&) const override {
     needed(record.pytorch_code, "a task's code");
     Task task = record.task();

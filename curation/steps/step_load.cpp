@@ -115,14 +115,18 @@ class Load : public Step {
       if (limit_ > 0 && loaded_ >= limit_) return;
       if (progress.form.empty()) progress.form = form_of(entry, file);
       Record record;
+      std::vector<Record> further;
       try {
         record = record_of(entry, static_cast<int64_t>(number), file, progress);
+        further = further_of(entry, record, progress);
       } catch (const InputError& error) {
         return broken(number, error.what());
       }
       ++progress.entries;
       ++loaded_;
-      out.pass(std::move(record));  // an error of a later step is not the entry's
+      // An error of a later step is not the entry's.
+      out.pass(std::move(record));
+      for (Record& each : further) out.pass(std::move(each));
     };
     read_entry_file(file, *environment_.services, {.take = take, .broken = broken});
     if (progress.entries == 0 && !(limit_ > 0 && loaded_ >= limit_))
@@ -180,6 +184,18 @@ class Load : public Step {
     if (p.licence.empty()) p.licence = form.licence();
     progress.licences.insert(p.licence.empty() ? "none stated" : p.licence);
     return record;
+  }
+
+  // An entry's other programs: records that name the first as their parent.
+  std::vector<Record> further_of(const nlohmann::json& entry, const Record& first, const Progress& progress) {
+    std::vector<Record> further = form_named(progress.form).read_further(entry, first);
+    for (size_t i = 0; i < further.size(); ++i) {
+      further[i].id = concat(first.id, "#", i + 2);
+      further[i].parent = first.id;
+      if (!ids_.insert(further[i].id).second)
+        throw InputError(concat("the id '", further[i].id, "' is taken"));
+    }
+    return further;
   }
 
   static std::string own_id(const nlohmann::json& entry, const Record& record) {

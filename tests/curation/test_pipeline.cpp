@@ -285,6 +285,35 @@ TEST_CASE("synthesised tasks come with as many programs as asked for, or none") 
   }
 }
 
+TEST_CASE("further programs of a task entry are loaded as records of their own") {
+  const TemporaryFolder folder;
+  const nlohmann::json entry = {
+      {"id", "sum"},
+      {"pytorch_code", module_named("#")},
+      {"cuda_code", "a\nb\nc\n"},
+      {"prefix", "a\n"},
+      {"middle", "b\n"},
+      {"suffix", "c\n"},
+      {"alternatives",
+       {{{"technique", "kernels=1"}, {"cuda_code", "d\n"}}, {{"cuda_code", "e\n"}, {"technique", "warp"}}}}};
+  std::ofstream(folder.path() / "tasks.json") << nlohmann::json::array({entry});
+  FakeServices services;
+  run_pipeline(pipeline_of(folder.path(), ""), services);
+  std::vector<Record> records;
+  for (const std::string& line : lines_of(folder.path() / "run/records/01-load.jsonl"))
+    records.push_back(record_from_line(line));
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].answer.program == "a\nb\nc\n");
+  CHECK(records[1].answer.program == "d\n");
+  CHECK_FALSE(records[1].answer.has_scaffold());
+  CHECK(records[2].labels.at("technique") == "warp");
+  for (const Record& record : records) {
+    CHECK(record.task_id == "toy:sum");
+    CHECK(record.parent == (&record == records.data() ? "" : records[0].id));
+    CHECK(record.pytorch_code == records[0].pytorch_code);
+  }
+}
+
 TEST_CASE("load reads other files where none of the published ones is there") {
   const TemporaryFolder folder;
   write_tasks(folder.path() / "tasks.json", 4);
