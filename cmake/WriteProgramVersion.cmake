@@ -12,7 +12,7 @@ else()
     string(APPEND commit " with changes")
   endif()
 endif()
-set(text "#include \"trainer/run/reports/program_version.h\"\n\nnamespace bicrl {\n\
+set(text "#include \"common/program_version.h\"\n\nnamespace bicrl {\n\
 const ProgramVersion kProgramVersion = {\"${VERSION}\", \"${commit}\"};\n}  // namespace bicrl\n")
 set(before "")
 if(EXISTS ${OUTPUT})

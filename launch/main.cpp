@@ -7,6 +7,7 @@
 #include "common/config/spelling.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/program_version.h"
 #include "launch/subcommands/subcommand.h"
 
 namespace {
@@ -49,11 +50,16 @@ std::string line_of(int argc, char** argv) {
   return line;
 }
 
+std::string version_text() {
+  const auto& [version, commit] = bicrl::kProgramVersion;
+  return bicrl::concat("bicrl ", version, commit.empty() ? "" : bicrl::concat(" (commit ", commit, ")"));
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"BiC-RL: reinforcement learning of a diffusion language model that writes CUDA kernels."};
   app.footer(kExitCodes);
   app.require_subcommand(1);
-  app.set_version_flag("--version", "bicrl " BICRL_VERSION);
+  app.set_version_flag("--version", version_text());
   expect_known_subcommand(argc, argv);
   for (const bicrl::SubcommandEntry& entry : bicrl::subcommands())
     entry.subcommand->add_flags(*app.add_subcommand(entry.name, entry.help));

@@ -11,6 +11,7 @@
 #include "common/config/config.h"
 #include "common/files/files.h"
 #include "common/log.h"
+#include "common/program_version.h"
 #include "curation/code/box_code_reader.h"
 #include "curation/generation_process.h"
 #include "curation/record_pipeline.h"
@@ -113,7 +114,7 @@ class CommandServices : public curation::Services {
   curation::Generator generator() override {
     if (generator_version_.empty())
       generator_version_ =
-          concat("bicrl " BICRL_VERSION " ", curation::program_hash(fs::read_symlink("/proc/self/exe")));
+          concat("bicrl ", kProgramVersion.version, " ", curation::program_hash(fs::read_symlink("/proc/self/exe")));
     return {.program = {}, .version = generator_version_};
   }
   bool stop_requested() override { return bicrl::stop_requested(); }

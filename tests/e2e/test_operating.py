@@ -22,7 +22,7 @@ def train(run, *overrides, command="train"):
 
 # ---- Words.
 code, out, err = bicrl("--version")
-expect(code == 0 and re.fullmatch(r"bicrl \d+\.\d+\.\d+\n", out), "the version", code, out, err)
+expect(code == 0 and re.fullmatch(r"bicrl \d+\.\d+\.\d+( \(commit [0-9a-f]{12}( with changes)?\))?\n", out), "the version", code, out, err)
 code, out, err = bicrl("trian", "configs/quickstart.yaml")
 expect(code == 2 and "there is no subcommand 'trian'; did you mean train?" in err, "a subcommand that is misspelt", code, out, err)
 

@@ -18,7 +18,7 @@
 #include "common/log.h"
 #include "episode/run_format.h"
 #include "trainer/run/reports/machine_description.h"
-#include "trainer/run/reports/program_version.h"
+#include "common/program_version.h"
 #include "verdict/verifier_description.h"
 
 namespace bicrl {

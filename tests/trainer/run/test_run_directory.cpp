@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/files/files.h"
 #include "tests/support/support.h"
-#include "trainer/run/reports/program_version.h"
+#include "common/program_version.h"
 #include "verdict/verifier_description.h"
 
 namespace bicrl {
