@@ -27,6 +27,7 @@ Episode without_tokens(const Episode& episode) {
                          .step_map = {},
                          .log_probs = {},
                          .finish = r.finish,
+                         .tokens_left = r.tokens_left,
                          .text = r.text,
                          .clamped = r.clamped,
                          .denoise_steps = r.denoise_steps},

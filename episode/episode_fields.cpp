@@ -39,6 +39,7 @@ template <class TurnType, class Visit>
 void for_each_turn_field(TurnType& t, const Visit& visit) {
   visit("text", kSample | kWhole, t.rollout.text);
   visit("truncated", kShown, Truncation{t.rollout});
+  visit("tokens_left", kAll, t.rollout.tokens_left);
   visit("verdict_key", kShown | kRanks, t.verdict_key);
   visit("verdict", kSample | kRanks, t.verdict);
   visit("straggled", kRanks, t.straggled);

@@ -99,7 +99,8 @@ ResponseTokens response_tokens(const Rollout& rollout) {
 Reward GroupScorer::reward_of(const Episode& episode) const {
   if (!settings_.has_verdicts)
     return {.value = 0, .masked = true, .mask_reason = "not verified", .terms = {}};
-  return reward_.evaluate(episode.last().verdict.value_or(Verdict{}), episode.is_truncated());
+  return reward_.evaluate(episode.last().verdict.value_or(Verdict{}), episode.is_truncated(),
+                          episode.last().rollout.tokens_left);
 }
 
 GroupAdvantage GroupScorer::advantage_of(Group group) const {

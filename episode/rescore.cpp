@@ -37,7 +37,8 @@ std::vector<Step> split(std::span<const Episode> episodes) {
 std::vector<Reward> rewards_of(const Members& members, const RewardFunction* reward) {
   std::vector<Reward> rewards;
   for (const Episode* member : members)
-    rewards.push_back(reward ? reward->evaluate(verdict_of(*member), member->is_truncated())
+    rewards.push_back(reward ? reward->evaluate(verdict_of(*member), member->is_truncated(),
+                                                member->last().rollout.tokens_left)
                              : member->reward);
   return rewards;
 }

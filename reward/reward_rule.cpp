@@ -6,6 +6,8 @@
 namespace bicrl {
 namespace {
 
+constexpr int64_t kMostRampTokens = 1'000'000;
+
 // A function-local object exists before the first registration, whatever the order of the files.
 std::map<std::string, RewardRuleRegistration::Factory>& registry() {
   static std::map<std::string, RewardRuleRegistration::Factory> rules;
@@ -29,6 +31,16 @@ TruncationPolicy read_truncation(const ConfigSection& section) {
   const std::string name = section.choice("truncated", "mask", {"score", "mask", "penalise"});
   if (name == "penalise") return TruncationPolicy::kPenalise;
   return name == "score" ? TruncationPolicy::kScore : TruncationPolicy::kMask;
+}
+
+LengthRamp read_length_ramp(const ConfigSection& root) {
+  const ConfigSection section = root.section("length_ramp");
+  LengthRamp ramp;
+  ramp.tokens = section.integer("tokens", ramp.tokens, 0, kMostRampTokens);
+  ramp.penalty = section.real("penalty", ramp.penalty, 0, kMaxReward);
+  if ((ramp.tokens > 0) != (ramp.penalty > 0))
+    section.reject(ramp.tokens > 0 ? "penalty" : "tokens", "must be above 0, or the other has no effect");
+  return ramp;
 }
 
 }  // namespace
@@ -102,6 +114,7 @@ RewardFunction::RewardFunction(const ConfigDocument& document, VerdictOrigin ori
   } else if (root.has("truncated_value")) {
     root.reject("truncated_value", "counts only with 'truncated: penalise'");
   }
+  length_ramp_ = read_length_ramp(root);
   clock_ = kMeasuredClock;
   if (rule_->uses_times())
     clock_ = root.choice("clock", kMeasuredClock, {kMeasuredClock, kModelClock});
@@ -116,7 +129,12 @@ RewardFunction::RewardFunction(const ConfigDocument& document, VerdictOrigin ori
   resolved_yaml_ = document.resolved_yaml();
 }
 
-Reward RewardFunction::evaluate(const Verdict& verdict, bool truncated) const {
+double LengthRamp::lost(int64_t tokens_left) const {
+  if (tokens == 0 || tokens_left >= tokens) return 0;
+  return penalty * (1 - static_cast<double>(tokens_left) / static_cast<double>(tokens));
+}
+
+Reward RewardFunction::evaluate(const Verdict& verdict, bool truncated, int64_t tokens_left) const {
   if (truncated && truncation_ == TruncationPolicy::kMask) return masked("truncated");
   Reward reward;
   if (truncated && truncation_ == TruncationPolicy::kPenalise) {
@@ -125,6 +143,8 @@ Reward RewardFunction::evaluate(const Verdict& verdict, bool truncated) const {
     return masked(to_string(verdict.outcome));
   } else {
     reward.terms = rule_->score(verdict.clock == clock_ ? verdict : without_times(verdict));
+    if (length_ramp_.tokens > 0)
+      reward.terms.push_back({"length", 0 - length_ramp_.lost(truncated ? 0 : tokens_left)});
   }
   for (const RewardTerm& term : reward.terms) {
     BICRL_CHECK(std::isfinite(term.value), "reward term ", term.name, " of rule ", rule_name_, " is ",

@@ -4,6 +4,7 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,16 @@ enum class TruncationPolicy {
   kMask,     // it is left out
   kPenalise  // a fixed value, whatever the verdict
 };
+
+// What a response loses that comes near its token limit: from `tokens` before the limit on in proportion, so
+// that between a response that just ended and one that was cut off there is a slope and no cliff (the soft
+// penalty of DAPO). One that is cut off and scored by its verdict loses the whole.
+struct LengthRamp {
+  int64_t tokens = 0;  // 0: there is none
+  double penalty = 0;
+  double lost(int64_t tokens_left) const;
+};
+inline constexpr int64_t kFarFromLimit = std::numeric_limits<int64_t>::max();
 
 // A summand of a reward. Names go to the logs.
 struct RewardTerm {
@@ -75,7 +86,8 @@ class RewardFunction {
   static RewardFunction from_text(const std::string& yaml, const std::string& name,
                                   VerdictOrigin origin = VerdictOrigin::kVerifier);
 
-  Reward evaluate(const Verdict& verdict, bool truncated) const;
+  // `tokens_left`: of the response's limit when it came to its end; of no effect on a truncated one.
+  Reward evaluate(const Verdict& verdict, bool truncated, int64_t tokens_left = kFarFromLimit) const;
   // False if the verdict of a truncated response cannot matter, so that it need not be asked for.
   bool needs_verdict(bool truncated) const { return !truncated || truncation_ == TruncationPolicy::kScore; }
   bool masks_truncated() const { return truncation_ == TruncationPolicy::kMask; }
@@ -97,6 +109,7 @@ class RewardFunction {
   std::shared_ptr<const RewardRule> rule_;
   TruncationPolicy truncation_ = TruncationPolicy::kMask;
   double truncated_value_ = 0;
+  LengthRamp length_ramp_;
   double min_deviation_ = 0;
   std::string clock_;
   std::string resolved_yaml_;

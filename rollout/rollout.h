@@ -26,8 +26,9 @@ struct Rollout {
   // (softmax over allowed ids at the sampling temperature) when it was accepted; 0 if not scored.
   std::vector<float> log_probs;
   FinishReason finish = FinishReason::kTokenLimit;
-  std::string text;      // the response's program text, scaffold included
-  bool clamped = false;  // between a scaffold, so that the text is the program, whatever was generated
+  int64_t tokens_left = 0;  // of its limit, when it came to its end
+  std::string text;         // the response's program text, scaffold included
+  bool clamped = false;     // between a scaffold, so that the text is the program, whatever was generated
   int64_t denoise_steps = 0;
   CandidateRecord candidates{};  // if the objective asked for it
 

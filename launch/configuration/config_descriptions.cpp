@@ -290,6 +290,8 @@ constexpr ConfigDescription kDescriptions[] = {
     {"reward: rule", "The rule."},
     {"reward: truncated", "A response that the token limit cut off: scored, masked, or penalised."},
     {"reward: truncated_value", "Its reward with `penalise`."},
+    {"reward: length_ramp.tokens", "Tokens before the limit from which on a response loses; 0: none does."},
+    {"reward: length_ramp.penalty", "What one loses that ends with no token left; in proportion before."},
     {"reward: clock", "Whose times count; times by the other clock earn nothing."},
     {"reward: min_deviation", "Floor of a group's standard deviation under `zscore`."},
     {"reward composite: min_deviation", "Floor of a group's standard deviation under `zscore`.",

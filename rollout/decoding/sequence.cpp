@@ -91,6 +91,8 @@ Rollout Sequence::take_rollout(int64_t policy_version) {
   rollout.step_map = std::move(step_map_);
   rollout.log_probs = std::move(log_probs_);
   rollout.finish = end.reason;
+  if (end.reason != FinishReason::kTokenLimit)
+    rollout.tokens_left = std::max<int64_t>(0, max_new_tokens_ - end.scored_tokens);
   rollout.text = request_.clamp_prefix + end.text + request_.delimiter + request_.clamp_suffix;
   rollout.clamped = !request_.delimiter.empty();
   rollout.denoise_steps = steps_;

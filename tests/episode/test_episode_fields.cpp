@@ -35,6 +35,7 @@ Episode revised_episode() {
       turn.rollout.candidates = {
           CandidateTerms::kRejected, {0, 1}, {1, 2}, {2, 0}, {7, 9, 8}, {-0.3f, -0.4f}};
     turn.rollout.finish = i ? FinishReason::kDelimiter : FinishReason::kTokenLimit;
+    turn.rollout.tokens_left = 11 * i;
     turn.rollout.text = "text \xff";  // no UTF-8
     turn.rollout.clamped = true;
     turn.rollout.denoise_steps = 9;
@@ -77,6 +78,7 @@ TEST_CASE("episode sent to another rank comes back whole") {
     CHECK(a.rollout.log_probs == b.rollout.log_probs);
     CHECK(a.rollout.candidates == b.rollout.candidates);
     CHECK(a.rollout.finish == b.rollout.finish);
+    CHECK(a.rollout.tokens_left == b.rollout.tokens_left);
     CHECK(a.rollout.text == b.rollout.text);
     CHECK(a.rollout.clamped);
     CHECK(a.rollout.denoise_steps == 9);
@@ -95,6 +97,7 @@ TEST_CASE("log of an episode is enough to score it again, and holds no text") {
   const nlohmann::json log = written(episode, EpisodeForm::kLog);
   for (const char* key : {"text", "verdict", "terms", "tokens", "turns"}) CHECK_FALSE(log.contains(key));
   const Episode read = episode_from_json(log, EpisodeForm::kLog);
+  CHECK(read.last().rollout.tokens_left == 11);
   CHECK(read.key.group == 7);
   CHECK(read.key.sample == 2);
   CHECK(read.task_id == "task");

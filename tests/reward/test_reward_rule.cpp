@@ -15,7 +15,6 @@ Verdict graded(bool correct) {
   v.compiled = true;
   v.correct = correct;
   v.fault_class = correct ? "" : "wrong_value";
-  v.legality = "native";
   return v;
 }
 
@@ -70,10 +69,6 @@ TEST_CASE("binary: 1 for correct, 0 for everything else") {
       RewardFunction::from_text("rule: binary\ncorrect: 2\nwrong: -1", "reward.yaml", VerdictOrigin::kStored);
   CHECK(value(other, graded(true)) == 2);
   CHECK(value(other, graded(false)) == -1);
-  Verdict mixed = graded(true);
-  mixed.legality = "mixed";
-  CHECK(value(other, mixed) == -1);
-  CHECK(value(binary, mixed) == 1);
 }
 
 TEST_CASE("speedup: a part for correctness and the capped speed-up above the margin") {
@@ -91,14 +86,6 @@ TEST_CASE("speedup: a part for correctness and the capped speed-up above the mar
   wrong_and_fast.correct = false;
   CHECK(value(speedup, wrong_and_fast) == 0);
   CHECK(speedup.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"correct", 0.3}, {"speedup", 2}});
-}
-
-TEST_CASE("speed counts only for programs that do their own work") {
-  const RewardFunction speedup = rule("rule: speedup");
-  Verdict v = timed(2);
-  CHECK(value(speedup, v) == 2.3);
-  v.legality = "mixed";
-  CHECK(value(speedup, v) == 0.3);
 }
 
 TEST_CASE("modelled times count where the file says so, and are named as such") {
@@ -179,6 +166,23 @@ TEST_CASE("truncated responses follow their own policy") {
   CHECK_FALSE(penalising.evaluate(none, true).masked);
   CHECK_FALSE(penalising.needs_verdict(true));
   CHECK(penalising.evaluate(good, false).value == 1);
+}
+
+TEST_CASE("responses near their limit lose in proportion") {
+  const Verdict good = graded(true);
+  const std::string ramp = "rule: binary\nlength_ramp: {tokens: 8, penalty: 0.5}\ntruncated: ";
+  const RewardFunction scoring = rule(ramp + "score");
+  for (const auto& [left, lost] : {std::pair{8, 0.0}, {100, 0.0}, {6, 0.125}, {4, 0.25}, {0, 0.5}})
+    CHECK(scoring.evaluate(good, false, left).terms ==
+          std::vector<RewardTerm>{{"correct", 1}, {"length", -lost}});
+  CHECK(scoring.evaluate(good, false).value == 1);
+  CHECK(scoring.evaluate(good, true, 0).value == 0.5);
+  CHECK(scoring.evaluate(graded(false), false, 4).value == -0.25);
+  CHECK(rule(ramp + "mask").evaluate(good, true, 0).masked);
+  CHECK(rule(ramp + "penalise\ntruncated_value: -2").evaluate(good, true, 0).value == -2);
+  CHECK(rule("rule: binary").evaluate(good, false, 0).terms.size() == 1);
+  CHECK_THROWS_WITH(rule("rule: binary\nlength_ramp: {tokens: 8}"), ContainsSubstring("length_ramp.penalty"));
+  CHECK_THROWS_WITH(rule("rule: binary\nlength_ramp: {penalty: 1}"), ContainsSubstring("length_ramp.tokens"));
 }
 
 TEST_CASE("every rule has a floor under the deviation of a group, and a file may name another") {

@@ -138,6 +138,11 @@ TEST_CASE("batched decoding equals literal decoding", "[decode_engine]") {
         std::count_if(rollout.step_map.begin(), rollout.step_map.end(), [](int s) { return s > 0; });
     return rollout.tokens[rollout.prompt_tokens + scored - 1] == token;
   };
+  for (const Rollout& rollout : rollouts) {
+    const bool limit = rollout.finish == FinishReason::kTokenLimit;
+    CHECK(rollout.tokens_left ==
+          (limit ? 0 : std::max<int64_t>(0, settings.max_new_tokens - rollout.scored_tokens())));
+  }
   for (const int64_t token : end_tokens)
     CHECK(std::any_of(rollouts.begin(), rollouts.end(), [&](const Rollout& r) { return ends_at(r, token); }));
 }

@@ -36,7 +36,8 @@ namespace {
 
 void count_reward(const Episode& episode, const RewardFunction& function, TaskScore& score) {
   const bool truncated = episode.is_truncated() && !function.masks_truncated();
-  const Reward reward = function.evaluate(*episode.last().verdict, truncated);
+  const Reward reward =
+      function.evaluate(*episode.last().verdict, truncated, episode.last().rollout.tokens_left);
   if (reward.masked) return;
   ++score.rewarded;
   score.reward += reward.value;
