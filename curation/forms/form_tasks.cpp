@@ -33,8 +33,11 @@ std::vector<Record> alternatives_of(const nlohmann::json& entry, const Record& f
   std::vector<Record> records;
   for (const KnownProgram& known : task_of(entry).alternatives) {
     Record& record = records.emplace_back(first);
-    record.answer = {
-        .program = known.cuda_code, .prefix = known.prefix, .middle = known.middle, .suffix = known.suffix};
+    record.answer = {};
+    record.answer.program = known.cuda_code;
+    record.answer.prefix = known.prefix;
+    record.answer.middle = known.middle;
+    record.answer.suffix = known.suffix;
     if (!known.technique.empty()) record.labels["technique"] = known.technique;
   }
   return records;
