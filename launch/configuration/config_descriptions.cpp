@@ -128,6 +128,7 @@ constexpr ConfigDescription kDescriptions[] = {
     {"stages[].imitation.samples", "Samples of each of these updates."},
     {"stages[].imitation.known_share", "Share of known programs; the others are best responses of the run."},
     {"stages[].imitation.known", "Which known programs, as `warm_up.programs`."},
+    {"stages[].imitation.sft.smallest_noise", "As `warm_up.update.sft.smallest_noise`."},
     {"stages[].update.responses_per_update", "Responses of a minibatch; 0: all of a step."},
     {"stages[].update.epochs", "Passes over the responses of a step."},
     {"stages[].update.clip_low", "Lower clipping distance of the importance ratio."},
