@@ -113,6 +113,7 @@ class StagePhase : public Phase {
                      .clock = reward_.uses_times() ? reward_.clock() : ""};
     taken.seconds.rollout = collected.rollout_seconds;
     taken.seconds.verify_wait = collected.verify_wait_seconds;
+    taken.seconds.exchange = collected.exchange_seconds;
     taken.verifier_queue = collected.verifier_queue;
     // Planned from what this step's verdicts say, and of the policy that this step begins with.
     const bool overlaps = context_.settings.trainer.max_staleness > 0 && step < steps();
