@@ -15,10 +15,10 @@
 #include <functional>
 
 #include "bench/kernel_times.h"
+#include "bench/many_gpus/update_rows.h"
 #include "bench/random_weights.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/rng.h"
 #include "policy/distribution.h"
 #include "policy/gpu/head/fused_head.h"
 #include "policy/gpu/pass/gpu_pass_operations.h"
@@ -31,10 +31,9 @@
 namespace bicrl {
 namespace {
 
-struct Settings {
+struct Settings : UpdateRows {
   std::string shape;
   int64_t layers = 0;  // 0: all
-  int64_t groups = 1, samples = 8, prompt = 512, response = 1024, shortest = 0, rounds = 1;
   int64_t tokens_per_pack = 1 << 20;
   std::string recompute = "none";
   int64_t lora_rank = 0;
@@ -51,42 +50,6 @@ double milliseconds(int64_t rounds, const std::function<void()>& work) {
   for (int64_t i = 0; i < rounds; ++i) work();
   wait();
   return stopwatch.seconds() * 1e3 / static_cast<double>(rounds);
-}
-
-// Tokens of a group's response: whole blocks, evenly spread from the shortest to the longest.
-int64_t response_tokens(const Settings& s, int64_t sample, int64_t block_size) {
-  if (s.shortest == 0 || s.samples == 1) return s.response;
-  return (s.shortest + (s.response - s.shortest) * sample / (s.samples - 1)) / block_size * block_size;
-}
-
-// Responses in which each round of a block scores two of its tokens.
-std::vector<Experience> make_experiences(const Settings& s, const PolicyConfig& config) {
-  std::vector<Experience> experiences;
-  RandomStream random(7);
-  const auto token = [&] {
-    return static_cast<int64_t>(random.below(static_cast<uint64_t>(config.mask_token_id)));
-  };
-  for (int64_t group = 0; group < s.groups; ++group) {
-    std::vector<int64_t> prompt;
-    for (int64_t i = 0; i < s.prompt; ++i) prompt.push_back(token());
-    for (int64_t sample = 0; sample < s.samples; ++sample) {
-      Experience e;
-      e.group = group;
-      e.sample = sample;
-      e.advantage = sample % 2 == 0 ? 1 : -1;
-      e.rollout.prompt_tokens = s.prompt;
-      e.rollout.tokens = prompt;
-      for (int64_t i = 0; i < response_tokens(s, sample, config.block_size); ++i) {
-        const int64_t offset = i % config.block_size;
-        const bool is_scored = offset < 2 * s.rounds;
-        e.rollout.tokens.push_back(token());
-        e.rollout.step_map.push_back(is_scored ? static_cast<int32_t>(1 + offset / 2) : 0);
-        e.rollout.log_probs.push_back(is_scored ? -12.0f : 0.0f);
-      }
-      experiences.push_back(std::move(e));
-    }
-  }
-  return experiences;
 }
 
 std::string kind_of(const std::string& kernel) {

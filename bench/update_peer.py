@@ -7,6 +7,8 @@ The peer: torch.compile of each layer, flex_attention with a block mask, product
 and up, the head in chunks, bf16. --whole adds fp32 sums of the gradient over packs, clipping, fused AdamW on fp32
 masters and the copy back to bf16. --recompute computes every layer again; --lora trains adapters alone.
 
+bench/many_gpus/fsdp_peer.py is the same by FSDP2 over several GPUs.
+
 The literal trainer: each response is a row [prompt | response | noisy response] of its own, padded to one length, with
 a dense mask and logits of every noisy position in fp32.
 
@@ -16,13 +18,15 @@ block, and for each round its noisy blocks, of which two rows are scored.
 import argparse
 import json
 import math
+import os
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-DEVICE, PEAK_FLOPS = "cuda", 989.4e12
+DEVICE, PEAK_FLOPS = f"cuda:{os.environ.get('LOCAL_RANK', 0)}", 989.4e12
+torch.cuda.set_device(DEVICE)
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("shape")
 parser.add_argument("--layers", type=int, default=0)
@@ -193,15 +197,19 @@ class Pack:
         self.weights = torch.full((len(self.rows.scored),), 1e-4, device=DEVICE)
 
 
-def forward_backward(policy, pack):
+def compiled(layer, *inputs):
+    if options.recompute:
+        return torch.utils.checkpoint.checkpoint(layer_forward, layer, *inputs, use_reentrant=False)
+    return layer_forward(layer, *inputs)
+
+
+def scored_hidden(policy, pack, through=compiled):
+    """Hidden states of the scored rows, and the loss's gradient by them. The head has its gradient then."""
     x = policy.embedding(pack.rows.tokens)
     if options.lora:
         x.requires_grad_(True)  # so that recomputation has something to reach
     for layer in policy.layers:
-        if options.recompute:
-            x = torch.utils.checkpoint.checkpoint(layer_forward, layer, x, pack.cos, pack.sin, pack.mask, use_reentrant=False)
-        else:
-            x = layer_forward(layer, x, pack.cos, pack.sin, pack.mask)
+        x = through(layer, x, pack.cos, pack.sin, pack.mask)
     hidden = policy.norm(x[pack.rows.scored])
     leaf, gradient = hidden.detach(), torch.empty_like(hidden)
     for begin in range(0, len(leaf), CHUNK):
@@ -209,6 +217,11 @@ def forward_backward(policy, pack):
         logits = F.linear(chunk, policy.head.weight)
         cross_entropy(logits, pack.rows.labels[begin : begin + CHUNK], pack.weights[begin : begin + CHUNK]).backward()
         gradient[begin : begin + CHUNK] = chunk.grad
+    return hidden, gradient
+
+
+def forward_backward(policy, pack):
+    hidden, gradient = scored_hidden(policy, pack)
     hidden.backward(gradient)
 
 
@@ -350,4 +363,5 @@ def run_literal():
 
 
 torch.set_float32_matmul_precision("high")
-run_literal() if options.literal else run_peer()
+if __name__ == "__main__":
+    run_literal() if options.literal else run_peer()

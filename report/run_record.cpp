@@ -92,6 +92,10 @@ void read_run_file(RunRecord& run) {
   run.has_finished = flag_or(json, "finished", false);
   for (const auto& [key, value] : json.items())
     if (key != "finished" && (value.is_primitive())) run.facts.emplace_back(key, joined_text(value));
+  if (flag_or(json, "bench", false))
+    run.notices.push_back(
+        "This run is a bench: lengths and denoise steps of its responses were drawn, and its programs come "
+        "from a file. Its times count, its rewards do not.");
   const nlohmann::json program = json.value("program", nlohmann::json());
   run.commit = text_or(program, "commit");
   run.facts.emplace_back("commit", run.commit.empty() ? "not recorded" : run.commit);

@@ -1,8 +1,10 @@
 // How responses are generated: the `rollout` section of a configuration. A plain value.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "common/config/config.h"
+#include "rollout/bench/drawn_responses.h"
 #include "rollout/decoding/acceptance.h"
 #include "rollout/decoding/sampling.h"
 #include "rollout/record/candidate_record.h"
@@ -26,6 +28,8 @@ struct DecodingSettings {
   bool fused_commit = true;
   // What rollouts keep of candidates; follows from the objective that they are sampled for.
   CandidateTerms recorded = CandidateTerms::kNone;
+  // Of a bench; read by nobody from the section `rollout`.
+  std::optional<DrawnResponses> drawn{};
 
   // Forwards in which a block of the policy is denoised, at most.
   int64_t steps_of_block(int64_t block_size) const { return denoise_steps == 0 ? block_size : denoise_steps; }

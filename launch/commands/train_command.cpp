@@ -81,6 +81,7 @@ std::string times_by(const LoadedRun& run) {
 // What the configuration says that will do nothing.
 std::vector<std::string> notes_on(const LoadedRun& run) {
   std::vector<std::string> notes = run.document.notes();
+  if (run.settings.bench.is_enabled()) notes.insert(notes.begin(), BenchSettings::warning());
   for (std::string& note : settings_without_effect(run.settings)) notes.push_back(std::move(note));
   const std::string server =
       note_on_unused_server(run.document.root().section("verifier"), run.settings.verifier.addresses);
@@ -143,6 +144,7 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
     // Before the first checkpoint there is nothing that another configuration could spoil.
     directory.adopt(run.document.resolved_yaml(), run.rewards.resolved_yaml(),
                     command.allow_changed_config || opened.checkpoint.empty() || extends);
+    if (run.settings.bench.is_enabled()) directory.mark_bench();
   });
   opened.checkpoint = control.all_gather(opened.checkpoint.string()).front();
   opened.finished = control.all_gather(opened.finished ? "finished" : "").front() == "finished";

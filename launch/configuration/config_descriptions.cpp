@@ -188,6 +188,13 @@ constexpr ConfigDescription kDescriptions[] = {
     {"replay.only", "Repeat a part of a run ([training.md](training.md#replays))."},
     {"replay.rollouts", "Run directory with saved rollouts."},
     {"replay.verdicts", "Run directory with verdicts; `only: updates`.", "`replay.rollouts`"},
+    // ---- bench
+    {"bench.programs",
+     "For benches alone: JSON file with programs of each task, which are verified in the place of generated "
+     "ones. With it the policy learns nothing."},
+    {"bench.median_tokens", "Median of the drawn lengths of responses."},
+    {"bench.steps_per_block",
+     "Mean of a block's drawn denoise steps, with strategies that accept by confidence."},
     // ---- verifier
     {"verifier.addresses", "Running verifiers, `host:port`; empty: one is started on this machine."},
     {"verifier.access.authority", "PEM file with the certificate that signs the verifiers'."},

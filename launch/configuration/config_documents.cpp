@@ -78,6 +78,7 @@ run: {directory: runs/example}
 policy: {config: policy.json, tokenizer: tokenizer}
 tasks: {train: [tasks.json]}
 warm_up: {pairs: {sources: [{file: pairs.jsonl}]}}
+bench: {programs: programs.json}
 rollout: {strategy: entropy_bounded}
 stages: [{tasks: [tasks], reward: reward.yaml, rollout: {strategy: entropy_bounded}}]
 )";

@@ -15,10 +15,12 @@ constexpr uint64_t kLotCounters = uint64_t{1} << 32;
 }  // namespace
 
 void DecodeWork::admit() {
-  while (auto admission = scheduler.admit())
+  while (auto admission = scheduler.admit()) {
+    const int64_t drawn_tokens = settings.drawn ? settings.drawn->tokens(admission->request.key) : 0;
     active.push_back(std::make_unique<Sequence>(std::move(admission->request), admission->number,
                                                 admission->slot, config, tokenizer, admission->max_new_tokens,
-                                                settings.recorded));
+                                                settings.recorded, drawn_tokens));
+  }
 }
 
 int64_t DecodeWork::add_prefill() {
@@ -37,7 +39,10 @@ void DecodeWork::add_commit(const Sequence& s) {
 
 int64_t DecodeWork::quota(const Sequence& s) const {
   const int64_t b = config.block_size;
-  return acceptance_quota(b, settings.steps_of_block(b), s.step_in_block());
+  const bool is_drawn = settings.drawn && !accepts_by_quota(settings.acceptance.strategy);
+  const int64_t steps = is_drawn ? settings.drawn->steps_of_block(s.request().key, s.block_start(), b)
+                                 : settings.steps_of_block(b);
+  return acceptance_quota(b, steps, s.step_in_block());
 }
 
 // The block, and before it a finished one that is not in the cache yet.

@@ -7,12 +7,21 @@
 namespace bicrl {
 
 ResponseReader::ResponseReader(const Tokenizer& tokenizer, std::vector<int64_t> end_tokens,
-                               std::string delimiter)
-    : stream_(tokenizer), end_tokens_(std::move(end_tokens)), delimiter_(std::move(delimiter)) {}
+                               std::string delimiter, int64_t drawn_tokens)
+    : stream_(tokenizer),
+      end_tokens_(std::move(end_tokens)),
+      delimiter_(std::move(delimiter)),
+      drawn_tokens_(drawn_tokens) {}
 
 bool ResponseReader::read(int64_t token) {
   BICRL_CHECK(reason_ == FinishReason::kTokenLimit, "the response has ended");
   ++tokens_;
+  if (drawn_tokens_ > 0) {
+    text_ += stream_.read(token);
+    if (tokens_ < drawn_tokens_) return false;
+    reason_ = delimiter_.empty() ? FinishReason::kEndToken : FinishReason::kDelimiter;
+    return true;
+  }
   if (std::find(end_tokens_.begin(), end_tokens_.end(), token) != end_tokens_.end()) {
     reason_ = FinishReason::kEndToken;
     return true;

@@ -20,8 +20,10 @@ struct ResponseEnd {
 
 class ResponseReader {
  public:
-  // Any of the end tokens ends a response, and so does the delimiter; an empty one is none.
-  ResponseReader(const Tokenizer& tokenizer, std::vector<int64_t> end_tokens, std::string delimiter);
+  // Any of the end tokens ends a response, and so does the delimiter; an empty one is none. drawn_tokens: of
+  // a bench, the number of the token that ends it, whatever it is, and no other one does; 0: none is drawn.
+  ResponseReader(const Tokenizer& tokenizer, std::vector<int64_t> end_tokens, std::string delimiter,
+                 int64_t drawn_tokens = 0);
 
   // Takes the next generated token; tells whether the response ends with it. Not to be called after the end.
   bool read(int64_t token);
@@ -32,6 +34,7 @@ class ResponseReader {
   TextStream stream_;
   std::vector<int64_t> end_tokens_;
   std::string delimiter_;
+  int64_t drawn_tokens_;
   std::string text_;
   int64_t tokens_ = 0;
   FinishReason reason_ = FinishReason::kTokenLimit;

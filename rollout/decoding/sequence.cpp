@@ -8,7 +8,7 @@ namespace bicrl {
 
 Sequence::Sequence(GenerationRequest request, int64_t number, KvCache::SlotId slot,
                    const PolicyConfig& config, const Tokenizer& tokenizer, int64_t max_new_tokens,
-                   CandidateTerms recorded)
+                   CandidateTerms recorded, int64_t drawn_tokens)
     : request_(std::move(request)),
       number_(number),
       slot_(slot),
@@ -16,7 +16,7 @@ Sequence::Sequence(GenerationRequest request, int64_t number, KvCache::SlotId sl
       mask_token_(config.mask_token_id),
       prompt_tokens_(static_cast<int64_t>(request_.prompt_tokens.size())),
       max_new_tokens_(max_new_tokens),
-      reader_(tokenizer, config.end_token_ids, request_.delimiter),
+      reader_(tokenizer, config.end_token_ids, request_.delimiter, drawn_tokens),
       tokens_(request_.prompt_tokens) {
   candidates_.kind = recorded;
   block_start_ = prompt_tokens_ / block_size_ * block_size_;

@@ -16,7 +16,7 @@ class Sequence {
  public:
   Sequence(GenerationRequest request, int64_t number, KvCache::SlotId slot, const PolicyConfig& config,
            const Tokenizer& tokenizer, int64_t max_new_tokens,
-           CandidateTerms recorded = CandidateTerms::kNone);
+           CandidateTerms recorded = CandidateTerms::kNone, int64_t drawn_tokens = 0);
 
   const GenerationRequest& request() const { return request_; }
   int64_t number() const { return number_; }  // of the request

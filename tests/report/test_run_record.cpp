@@ -148,6 +148,14 @@ TEST_CASE("commit of the program that ran is a fact of the run, or said to be un
   CHECK(commit_of() == "not recorded");
 }
 
+TEST_CASE("a bench says that it is one") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  CHECK_FALSE(says(read_run(folder.path()), "is a bench"));
+  write_file_atomically(folder.path() / "run.json", R"({"format":4,"finished":true,"bench":true})");
+  CHECK(says(read_run(folder.path()), "is a bench"));
+}
+
 TEST_CASE("memory of the machine is shown in a unit of its size") {
   const testing::TemporaryFolder folder;
   write_small_run(folder.path());

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "common/clock.h"
 #include "trainer/experience/experience_exchange.h"
 
 namespace bicrl {
@@ -140,7 +141,9 @@ void ExperienceCollector::take_over(CollectedStep& step) const {
 }
 
 void ExperienceCollector::share(GeneratedStep generated, SharedStep& step) {
+  const Stopwatch watch;
   std::vector<RankStepReport> round = exchange(report_of(generated), control_);
+  step.exchange_seconds += watch.seconds();
   std::vector<std::string> ledger_lines;
   for (RankStepReport& rank : round) ledger_lines.push_back(std::move(rank.ledger_lines));
   step.ranks.resize(round.size());
@@ -172,6 +175,7 @@ CollectedStep ExperienceCollector::finish(SharedStep shared) {
   step.rollout_seconds = shared.own.generation_seconds;
   step.verify_wait_seconds = shared.own.verify_wait_seconds;
   step.verifier_queue = shared.own.verifier_queue;
+  step.exchange_seconds = shared.exchange_seconds;
   return step;
 }
 

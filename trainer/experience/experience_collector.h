@@ -45,7 +45,8 @@ struct CollectedStep {
   std::vector<Episode> generated;  // whole
   double rollout_seconds = 0;
   double verify_wait_seconds = 0;
-  int64_t verifier_queue = 0;  // verdicts that were missing when the last response was there
+  int64_t verifier_queue = 0;   // verdicts that were missing when the last response was there
+  double exchange_seconds = 0;  // with the wait for the slowest rank
 };
 
 // What a rank has generated of a step, and the others do not know yet.
@@ -60,6 +61,7 @@ struct SharedStep {
   std::vector<RankStepReport> ranks;  // by rank
   CollectedResponses own;             // of this rank
   int64_t rounds = 0;
+  double exchange_seconds = 0;
 
   bool is_interrupted() const;  // on some rank
   int64_t groups() const;

@@ -20,6 +20,7 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
                           .task = group.task,
                           .task_id = group.task->id,
                           .repair = group.repair});
+      if (bench_) episodes.back().last().program = bench_->of(group.task->id, sample, samples);
     }
   EngineGenerator generator(engine_, decoding_, std::move(requests), policy_version);
   CollectedResponses collected{

@@ -7,6 +7,7 @@
 #include "episode/episode_pipeline.h"
 #include "rollout/decoding/decode_engine.h"
 #include "tasks/prompt.h"
+#include "trainer/experience/bench_programs.h"
 
 namespace bicrl {
 
@@ -25,8 +26,10 @@ struct CollectedResponses : PipelineResult {
 // Refers to everything it is given and owns nothing. Not thread-safe.
 class ResponseCollector {
  public:
-  ResponseCollector(DecodeEngine& engine, const DecodingSettings& decoding, EpisodeVerifier& verifier)
-      : engine_(engine), decoding_(decoding), verifier_(verifier) {}
+  // bench: programs that are verified in the place of generated ones; null in all but benches.
+  ResponseCollector(DecodeEngine& engine, const DecodingSettings& decoding, EpisodeVerifier& verifier,
+                    const BenchPrograms* bench = nullptr)
+      : engine_(engine), decoding_(decoding), verifier_(verifier), bench_(bench) {}
 
   // `samples` responses to each prompt, of the step `place`. `key` decides all draws with group and sample.
   // Throws InputError if a prompt does not fit the policy, Error if the policy is broken.
@@ -40,6 +43,7 @@ class ResponseCollector {
   DecodeEngine& engine_;
   const DecodingSettings& decoding_;
   EpisodeVerifier& verifier_;
+  const BenchPrograms* bench_;
 };
 
 }  // namespace bicrl

@@ -141,11 +141,13 @@ void RunDirectory::read_run_file() {
                kProtocolVersion, "); name another folder, or go on with the version that started it"));
   has_run_ = fs::exists(path_ / "config.yaml");
   finished_ = json.value("finished", false);
+  is_bench_ = json.value("bench", false);
 }
 
 void RunDirectory::write_run_file() const {
   nlohmann::json json = {
       {"format", kRunDirectoryFormat}, {"protocol", kProtocolVersion}, {"finished", finished_}};
+  if (is_bench_) json["bench"] = true;
   for (const auto& [name, value] : machine_description()) json["machine"][name] = value;
   json["program"]["version"] = kProgramVersion.version;
   if (!kProgramVersion.commit.empty()) json["program"]["commit"] = kProgramVersion.commit;
@@ -219,6 +221,12 @@ void RunDirectory::write(const std::string& file, const std::string& text) const
 
 void RunDirectory::mark_finished() {
   finished_ = true;
+  write_run_file();
+}
+
+void RunDirectory::mark_bench() {
+  if (is_bench_) return;
+  is_bench_ = true;
   write_run_file();
 }
 

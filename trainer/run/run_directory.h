@@ -37,6 +37,8 @@ class RunDirectory {
   void adopt_inputs(const std::map<std::string, std::string>& hashes) const;
   void write(const std::string& file, const std::string& text) const;
   void mark_finished();
+  // In run.json: the figures of this run are those of a bench.
+  void mark_bench();
 
  private:
   // Of the folder. A member of its own, so that a constructor that throws lets go of it as well.
@@ -56,6 +58,7 @@ class RunDirectory {
   bool has_run_ = false;
   bool changes_allowed_ = false;
   bool finished_ = false;
+  bool is_bench_ = false;
 };
 
 }  // namespace bicrl

@@ -283,6 +283,11 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   else if (!settings.stages.empty() || root.has("reward"))
     settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
   settings.replay = ReplaySettings::from_config(root.section("replay"), config_folder);
+  settings.bench = BenchSettings::from_config(root.section("bench"), config_folder);
+  if (settings.bench.is_enabled() && settings.replay.parts != RunParts::kWhole)
+    root.section("bench").reject("programs", "has no effect in a replay");
+  if (settings.bench.is_enabled())
+    for (StageSettings& stage : settings.stages) stage.decoding.drawn = settings.bench.drawn;
   if (settings.trainer.generator_ranks > 0 && settings.replay.parts != RunParts::kWhole)
     root.section("trainer").reject("placement",
                                    "'split' is for runs that generate and train, and a replay "

@@ -13,6 +13,7 @@
 #include "rollout/decoding_settings.h"
 #include "tasks/curriculum.h"
 #include "trainer/evaluation/best_checkpoint.h"
+#include "trainer/experience/bench_programs.h"
 #include "trainer/experience/imitation.h"
 #include "trainer/inputs/pair_source.h"
 #include "trainer/inputs/policy_source.h"
@@ -113,6 +114,7 @@ struct RunSettings {
   double straggler_deadline_s = 0;
   TrainerSettings trainer;
   ReplaySettings replay;
+  BenchSettings bench;
   VerifierClientOptions verifier;
 
   // Whether anything has to be verified: by stages, or after phases.

@@ -115,7 +115,16 @@ std::pair<StepClose, std::vector<double>> close_from_bytes(const std::string& by
 }  // namespace
 
 StepMetrics RunStepper::close(Phase& phase, const PhaseStep& taken, StepAgreement& agreement) {
-  const StepClose mine = {.seconds = taken.seconds,
+  StepMetrics metrics{.phase = phase.name(),
+                      .step = progress_.state.step + 1,
+                      .steps = phase.steps(),
+                      .responses = taken.responses,
+                      .meaning = taken.meaning};
+  metrics.load.ranks = parts_.ranks.control.size();
+  metrics.load.collectives = parts_.ranks.take_account();
+  StepSeconds seconds = taken.seconds;
+  for (const auto& [kind, figures] : metrics.load.collectives) seconds.collectives += figures.waited_s;
+  const StepClose mine = {.seconds = seconds,
                           .saving = saver_.take_seconds(),
                           .memory_peak_bytes = memory_peak_bytes(parts_.policy.device()),
                           .verifier_queue = taken.verifier_queue,
@@ -123,20 +132,17 @@ StepMetrics RunStepper::close(Phase& phase, const PhaseStep& taken, StepAgreemen
                           .checkpoint_due = saver_.is_due(),
                           .checkpoint_written = saver_.is_written()};
   std::vector<std::vector<double>> updates;
-  StepMetrics metrics{.phase = phase.name(),
-                      .step = progress_.state.step + 1,
-                      .steps = phase.steps(),
-                      .responses = taken.responses,
-                      .meaning = taken.meaning};
-  metrics.load.ranks = parts_.ranks.control.size();
   bool written = true;
   for (const std::string& bytes : parts_.ranks.control.all_gather(close_bytes(mine, taken.update.values()))) {
     auto [rank, figures] = close_from_bytes(bytes);
     updates.push_back(std::move(figures));
+    metrics.load.seconds_of_ranks.push_back(rank.seconds);
     StepSeconds& slowest = metrics.seconds;
     slowest.rollout = std::max(slowest.rollout, rank.seconds.rollout);
     slowest.verify_wait = std::max(slowest.verify_wait, rank.seconds.verify_wait);
+    slowest.exchange = std::max(slowest.exchange, rank.seconds.exchange);
     slowest.train = std::max(slowest.train, rank.seconds.train);
+    slowest.collectives = std::max(slowest.collectives, rank.seconds.collectives);
     slowest.step = std::max(slowest.step, rank.seconds.step);
     metrics.saving.stall = std::max(metrics.saving.stall, rank.saving.stall);
     metrics.saving.write = std::max(metrics.saving.write, rank.saving.write);
@@ -150,7 +156,6 @@ StepMetrics RunStepper::close(Phase& phase, const PhaseStep& taken, StepAgreemen
   agreement.checkpoint_due &= written;  // one that is due waits for the one under way, not the run
   metrics.update = UpdateStatistics(taken.update.objective_figures(), updates);
   metrics.load.mfu = utilisation(metrics.update, metrics.seconds.train);
-  metrics.load.collectives = parts_.ranks.take_account();
   return metrics;
 }
 

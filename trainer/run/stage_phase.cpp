@@ -45,6 +45,7 @@ class StagePhase : public Phase {
       const std::string left_out = keep_fitting(tasks_, concat("training tasks of stage ", name),
                                                 prompt_use(), context_.tokenizer, context_.policy.config());
       if (!left_out.empty() && context_.control.rank() == 0) log_warning(left_out);
+      bench_ = bench_programs(context_.settings.bench, tasks_);
       return;
     }
     for (int64_t step = 1; step <= steps(); ++step)
@@ -79,7 +80,8 @@ class StagePhase : public Phase {
             .stop_requested = context_.stop_requested,
             .straggler_deadline_s = replay_.updates() ? context_.settings.straggler_deadline_s : 0,
             .quarantine = &context_.curation.quarantine()});
-    responses_ = std::make_unique<ResponseCollector>(context_.engine, settings_.decoding, *verifier_);
+    responses_ =
+        std::make_unique<ResponseCollector>(context_.engine, settings_.decoding, *verifier_, bench_.get());
     collector_ = std::make_unique<ExperienceCollector>(
         *responses_, context_.ledger, reward_, context_.control, context_.placement,
         CollectorSettings{.prompt_style = context_.settings.tasks.prompt_style,
@@ -113,6 +115,7 @@ class StagePhase : public Phase {
                      .clock = reward_.uses_times() ? reward_.clock() : ""};
     taken.seconds.rollout = collected.rollout_seconds;
     taken.seconds.verify_wait = collected.verify_wait_seconds;
+    taken.seconds.exchange = collected.exchange_seconds;
     taken.verifier_queue = collected.verifier_queue;
     // Planned from what this step's verdicts say, and of the policy that this step begins with.
     const bool overlaps = context_.settings.trainer.max_staleness > 0 && step < steps();
@@ -379,6 +382,7 @@ class StagePhase : public Phase {
   TextArchive texts_;
   uint64_t key_;
   std::vector<Task> tasks_;
+  std::unique_ptr<const BenchPrograms> bench_;
   KnownSamples known_;  // that are imitated
   std::unique_ptr<Curriculum> curriculum_;
   std::unique_ptr<EpisodeVerifier> verifier_;

@@ -56,6 +56,21 @@ TEST_CASE("a run is taken up by the program that speaks its verifier's protocol,
   CHECK(RunDirectory(path).finished());  // nothing was lost by what was refused
 }
 
+TEST_CASE("a bench is marked in run.json, for good") {
+  const testing::TemporaryFolder folder;
+  const auto path = folder.path() / "run";
+  const auto is_marked = [&] { return json::parse(read_file(path / "run.json")).contains("bench"); };
+  {
+    RunDirectory run(path);
+    run.adopt("a: 1\n", "rule: binary\n", /*allow_changes=*/false);
+    CHECK_FALSE(is_marked());
+    run.mark_bench();
+    CHECK(is_marked());
+  }
+  RunDirectory(path).mark_finished();
+  CHECK(is_marked());
+}
+
 TEST_CASE("finished run is extended by more steps of its last stage, and by nothing else") {
   const testing::TemporaryFolder folder;
   const auto path = folder.path() / "run";

@@ -51,6 +51,23 @@ TEST_CASE("a step tells what a rank did in a second, its memory and the verifier
   CHECK_THAT(step_line(m, 60), ContainsSubstring("(10000 rows/s, MFU 25 %)"));
 }
 
+TEST_CASE("a step of several ranks reports the seconds of each") {
+  StepMetrics m = two_ranks();
+  CHECK_FALSE(to_json(m).contains("rank_seconds"));
+  m.load.seconds_of_ranks = {
+      {.rollout = 3, .verify_wait = 0.5, .exchange = 0.25, .train = 2, .collectives = 0.125, .step = 6},
+      {.rollout = 2, .verify_wait = 1, .exchange = 0.75, .train = 1.5, .collectives = 0.5, .step = 5.5}};
+  const nlohmann::json seconds = to_json(m).at("rank_seconds");
+  CHECK(seconds.at("rollout") == nlohmann::json({3, 2}));
+  CHECK(seconds.at("verify_wait") == nlohmann::json({0.5, 1}));
+  CHECK(seconds.at("exchange") == nlohmann::json({0.25, 0.75}));
+  CHECK(seconds.at("train") == nlohmann::json({2, 1.5}));
+  CHECK(seconds.at("collectives") == nlohmann::json({0.125, 0.5}));
+  CHECK(seconds.at("step") == nlohmann::json({6, 5.5}));
+  m.responses.reset();
+  CHECK_FALSE(to_json(m).at("rank_seconds").contains("rollout"));
+}
+
 TEST_CASE("a step reports distinct correct programs of a group, and novel ones") {
   StepMetrics m = two_ranks();
   StepSums& sums = m.responses->sums;

@@ -35,6 +35,22 @@ std::string time_part(const StepMetrics& m) {
   return line + ")";
 }
 
+// Where the time of each rank goes.
+nlohmann::json seconds_by_rank(const StepMetrics& m) {
+  nlohmann::json json;
+  for (const StepSeconds& rank : m.load.seconds_of_ranks) {
+    if (m.responses) {
+      json["rollout"].push_back(rank.rollout);
+      json["verify_wait"].push_back(rank.verify_wait);
+      json["exchange"].push_back(rank.exchange);
+    }
+    json["train"].push_back(rank.train);
+    json["collectives"].push_back(rank.collectives);
+    json["step"].push_back(rank.step);
+  }
+  return json;
+}
+
 }  // namespace
 
 double StepMetrics::tokens_per_second() const {
@@ -83,6 +99,7 @@ nlohmann::json to_json(const StepMetrics& m) {
                                  {"bytes", figures.bytes},
                                  {"waited_seconds", figures.waited_s},
                                  {"under_way_seconds", figures.under_way_s}};
+  if (m.load.seconds_of_ranks.size() > 1) json["rank_seconds"] = seconds_by_rank(m);
   if (!m.responses) return json;
   json.update(to_json(*m.responses));
   json.update({{"reward_rule", m.meaning.reward_rule},

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "episode/figures.h"
 #include "reward/advantage.h"
@@ -16,7 +17,9 @@ namespace bicrl {
 struct StepSeconds {
   double rollout = 0;
   double verify_wait = 0;  // after the last response was generated, and for windows before it
+  double exchange = 0;     // of what ranks have, the wait for the slowest of them included
   double train = 0;
+  double collectives = 0;  // of all of it: in which the rank waited for tensors of other ranks
   double step = 0;
 };
 
@@ -34,6 +37,7 @@ struct StepLoad {
   int64_t verifier_queue = 0;  // verdicts that were missing when the last response was there, of all ranks
   std::optional<double> mfu;   // of the update (model_flops.h); none where the device's peak is not known
   CollectiveAccount collectives;  // of rank 0, since the step before; empty with one rank
+  std::vector<StepSeconds> seconds_of_ranks;
 };
 
 // How the figures of responses came about.
