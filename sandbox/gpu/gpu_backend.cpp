@@ -87,7 +87,7 @@ void GpuBackend::describe(const nlohmann::json& hello) {
   if (driver < kOldestDriver)
     unavailable(concat("the driver knows CUDA ", version, " and machine code is of CUDA ",
                        kOldestDriver / 1000, ": install a newer driver"));
-  features_.judges_own_sizes = baseline_ && hello.at("shares_memory").get<bool>();
+  features_.judges_own_sizes = hello.at("shares_memory").get<bool>();
   features_.name = concat("gpu/", device, "/", architecture, "/driver-", version,
                           features_.judges_own_sizes ? concat("/own-sizes-", kOwnSizesVersion) : "");
   features_.shadows = features_.watches_reads = features_.counts = false;
@@ -97,10 +97,8 @@ void GpuBackend::describe(const nlohmann::json& hello) {
     features_.present.push_back("own-sizes: of tasks that are too large for references on the CPU");
   else
     features_.missing.push_back(
-        concat("own-sizes: ",
-               baseline_ ? "the driver shares no memory between processes"
-                         : "references run on the GPU only where times are measured (gpu.measure_times)",
-               ", so tasks that are too large for references on the CPU are judged at reduced sizes"));
+        "own-sizes: the driver shares no memory between processes, so tasks that are too large for references "
+        "on the CPU are judged at reduced sizes");
   if (hello.at("reaches_host_memory").get<bool>())
     features_.missing.push_back(
         "host-memory: kernels can reach the memory of the process that holds the device (heterogeneous "

@@ -25,7 +25,7 @@ using timing::TimedCall;
 
 constexpr size_t kOwnDraws = 2;
 constexpr double kOpenOwn_s = 300;    // of a task: draws, and its reference in fp64
-constexpr size_t kLeastOwnPairs = 8;  // of a window: calls are long, and each is compared
+constexpr size_t kLeastOwnPairs = 5;  // of a window: calls are long, and each is compared
 constexpr double kOwnWindow_s = 4;
 
 std::string in_gib(uint64_t bytes) {
@@ -103,7 +103,10 @@ class GpuBackend::OwnSize {
         return;
       }
     }
-    Baseline::Session references(backend_.own_size_references(), stop_);
+    Baseline& process_of_references = backend_.own_size_references();
+    if (const auto hello = process_of_references.hello(stop_); !hello)
+      return void(result.ungradable = hello.reason());
+    Baseline::Session references(process_of_references, stop_);
     bool silent = false;
     {
       const DeviceTurn turn = DeviceTurn::alone(backend_.bus_, stop_);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -147,17 +148,17 @@ inline constexpr const char* kOwnSizesVersion = "1";
 // A task that is too large for the oracle's boxes, and a program for it that was recorded at the task's own
 // size, to be compared there.
 struct OwnSizePlan {
-  std::string task_code;
-  std::vector<std::string> variants;  // of its text, at smaller sizes; at least one
-  nlohmann::json inputs;              // specs at its own size
+  std::string task_code = {};
+  std::vector<std::string> variants = {};  // of its text, at smaller sizes; at least one
+  nlohmann::json inputs = {};              // specs at its own size
   const InputLayout* layout = nullptr;
-  nlohmann::json answer;  // spec
-  int64_t init_seed = 0;  // under which the recording was made
-  std::string tolerance;  // TolerancePolicy
+  nlohmann::json answer = {};  // spec
+  int64_t init_seed = 0;       // under which the recording was made
+  std::string tolerance = {};  // TolerancePolicy
   // The program. Without a trace only the task is looked at.
   const Trace* trace = nullptr;
-  std::vector<DeviceModule> modules;  // by number of the load_inline call
-  std::vector<bool> trivial_outputs;  // leaves that may come out right without a kernel
+  std::vector<DeviceModule> modules = {};  // by number of the load_inline call
+  std::vector<bool> trivial_outputs = {};  // leaves that may come out right without a kernel
   bool measure_time = false;
   uint64_t least_read_bytes = 0, least_written_bytes = 0;  // as of a TimingPlan
 };

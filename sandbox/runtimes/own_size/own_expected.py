@@ -1,20 +1,23 @@
 """What a task's reference answers at its own size, and what a right program may deviate by (oracle_profile.py): on a device, for
 as many places of the first axis at a time as fit there. An axis is cut if smaller variants answer their parts alike.
 
-The statistics of an element are of three draws of a kind. As on the inputs of get_costing_inputs(), allowances are COSTING_SLACK
+The statistics of an element are of two draws of a kind. As on the inputs of get_costing_inputs(), allowances are COSTING_SLACK
 times as wide and jitters few: a program that is compared here was compared at variants, or is made for this size alone."""
+import math
+
 import torch
 
 from oracle_effort import FEWEST_JITTERS
 from oracle_pool import COSTING_SLACK
-from oracle_profile import Jitter, JITTER, LeafStatistics, Spread, allowance, center_of, own_error
+from oracle_profile import BANK_SPARE, JITTER, Jitter, LeafStatistics, Spread, allowance, center_of, own_error
 from oracle_reference import Reference, agrees
 from oracle_values import InvalidTask, leaves, readable, readable_leaves, same, with_leaves
 
-SLICE_BYTES = 512 << 20  # of inputs and answer together
-FEWEST_TO_CUT = 4
+SLICE_BYTES = 256 << 20  # of inputs and answer together
+FEWEST_TO_CUT = 2
+BANK = (1 << 26) + BANK_SPARE  # factors that serve every jitter of a slice, from another place on
 PUBLISHED = 1e-2
-COMPARED = 1 << 24  # elements at a time
+COMPARED = 1 << 25  # elements at a time
 WORST = 1e30
 THOUSANDTH = 1000
 ROOM = 1 - 2.0**-20
@@ -26,14 +29,28 @@ class DeviceJitter(Jitter):
     def __init__(self, seed, device):
         super().__init__(seed)
         self.drawn = torch.Generator(device=device).manual_seed(seed)
+        self.device = device
+        self.bank = None
+
+    def factors(self, shape):
+        count = math.prod(shape)
+        most = min(BANK, count + BANK_SPARE) if self.device.type == "cpu" else BANK
+        if count + BANK_SPARE > most:
+            return self.fresh(count).view(shape)
+        if self.bank is None or self.bank.numel() < count + BANK_SPARE:
+            self.bank = self.fresh(most)
+        start = self.offsets.randrange(BANK_SPARE)
+        return self.bank[start:start + count].view(shape)
+
+    def fresh(self, count):
+        drawn = torch.rand(count, generator=self.drawn, dtype=torch.float64, device=self.device)
+        return drawn.mul_(2 * JITTER).add_(1 - JITTER)
 
     def tensor(self, x, wide, form=None):
         if not x.is_floating_point() or x.numel() == 0:
             return x.clone()
-        factors = torch.rand(x.shape, generator=self.drawn, dtype=torch.float64 if wide else readable(x).dtype,
-                             device=x.device)
-        factors = factors.mul_(2 * JITTER).add_(1 - JITTER)
-        changed = factors.mul_(readable(x))
+        factors = self.factors(x.shape)
+        changed = readable(x) * (factors if wide else factors.to(readable(x).dtype))
         return changed if wide else changed.to(x.dtype)
 
 
@@ -69,7 +86,8 @@ def cut_leaves(reference, inputs, whole):
 
 
 def answers_parts_alike(reference, inputs, whole, cut, count):
-    for begin, end in ((0, count // 3), (count // 3, count)):
+    middle = max(1, count // 3)
+    for begin, end in ((0, middle), (middle, count)):
         tensors = [x[begin:end] if i in cut else x for i, x in enumerate(leaves(inputs))]
         try:
             part = readable_leaves(reference.forward(with_leaves(inputs, tensors))[0])
@@ -100,7 +118,7 @@ class Expected:
             plain = [part(tensors) for tensors in others]
             statistics = self.add(0, first, plain, None, begin, count)
             if concentrates:
-                plain = [self.concentrated(tensors) for tensors in (first, plain[0])]
+                plain = [self.concentrated(first)]
             self.add(1, second, plain, statistics if concentrates else None, begin, count)
 
     def concentrated(self, tensors):

@@ -41,9 +41,9 @@ from own_inputs import Drawer, natures_of  # noqa: E402
 from shared_memory import SharedMemory  # noqa: E402
 
 DRAWS = 2
-FURTHER_DRAWS = 2  # plain ones, for statistics
-RESERVE_BYTES = 4 << 30  # contexts, other programs' modules, libraries' workspaces
-MOST_OF_SLICES = 10 << 30  # that references in slices take beside all else
+FURTHER_DRAWS = 1  # plain, for statistics
+RESERVE_BYTES = 3 << 30  # contexts, other programs' modules, libraries' workspaces
+MOST_OF_SLICES = 5 << 30  # that references in slices take beside all else
 # Of a reference that is run whole: how many times as much as its inputs and its answer it takes, widened and jittered, with
 # statistics.
 WHOLE_INPUTS, WHOLE_ANSWERS = 4, 16

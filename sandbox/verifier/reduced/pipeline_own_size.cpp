@@ -70,7 +70,7 @@ void Pipeline::judge_own_size(Job& job, const ReducedSizes& sizes, const RecordR
   plan.trace = &*own.trace;
   plan.modules = own.modules;
   plan.trivial_outputs = *trivial;
-  plan.measure_time = job.request.protocol.measure_time;
+  plan.measure_time = job.request.protocol.measure_time && options_.measures_times;
   plan.least_written_bytes = own.trace->output_layout().draw_bytes;
   const uint64_t moved = sizes.reference.least_bytes;
   plan.least_read_bytes =

@@ -135,7 +135,7 @@ void Pipeline::grade_reduced(Job& job) {
         concat(remarks.empty() ? "" : "; ", "compared at one reduced size: the task has no other valid one");
   if (judges_own_size(job)) {
     judge_own_size(job, *found.sizes, *own);
-    if (job.verdict.graded_at == kOwnSize || !job.verdict.correct) return;
+    if (!job.verdict.correct || (job.verdict.graded_at == kOwnSize && options_.measures_times)) return;
   }
   if (!job.request.protocol.measure_time) return;
   std::vector<CountedSize> counted;
