@@ -22,6 +22,7 @@
 
 #include "tests/fake_driver/fake_streams.h"
 
+using fake_driver::fills_are_under_way;
 using fake_driver::state;
 
 namespace {
@@ -270,6 +271,7 @@ int cuMemMap(uint64_t address, size_t bytes, size_t, unsigned long long handle, 
   return place == MAP_FAILED ? kInvalidValue : answer();
 }
 int cuMemUnmap(uint64_t address, size_t bytes) {
+  if (fills_are_under_way) state = kIllegalAddress;
   void* const place = mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   return place == MAP_FAILED ? kInvalidValue : answer();
@@ -280,10 +282,12 @@ int cuMemSetAccess(uint64_t address, size_t bytes, const void* access, size_t) {
   return mprotect(reinterpret_cast<void*>(address), bytes, allowed) == 0 ? answer() : kInvalidValue;
 }
 int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
+  fills_are_under_way = false;
   memcpy(reinterpret_cast<void*>(to), from, bytes);
   return answer();
 }
 int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+  fills_are_under_way = false;
   memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return answer();
 }
@@ -292,14 +296,17 @@ int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) {
   return answer();
 }
 int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t count) {
+  fills_are_under_way = true;
   memset(reinterpret_cast<void*>(to), value, count);
   return answer();
 }
 int cuMemsetD16_v2(uint64_t to, unsigned short value, size_t count) {
+  fills_are_under_way = true;
   for (size_t i = 0; i < count; ++i) memcpy(reinterpret_cast<char*>(to) + 2 * i, &value, 2);
   return answer();
 }
 int cuMemsetD32_v2(uint64_t to, unsigned value, size_t count) {
+  fills_are_under_way = true;
   for (size_t i = 0; i < count; ++i) memcpy(reinterpret_cast<char*>(to) + 4 * i, &value, 4);
   return answer();
 }

@@ -88,7 +88,7 @@ class Driver {
   SharedAllocation allocate_shared(uint64_t bytes);
   // Another process's, to be read: a kernel that writes there is at fault.
   SharedAllocation map_shared(int descriptor, uint64_t bytes);
-  void release(SharedAllocation& memory);
+  void release(SharedAllocation& memory);  // when the device has done everything
 
   ModuleHandle load(const std::string& machine_code);
   void unload(ModuleHandle module);

@@ -71,6 +71,8 @@ SharedAllocation Driver::map_shared(int descriptor, uint64_t bytes) {
 
 void Driver::release(SharedAllocation& memory) {
   if (memory.address == 0) return;
+  // Unlike cuMemFree, an unmap does not wait for fills that are under way: they would fault.
+  finish(std::chrono::seconds(30), "fills of shared memory");
   if (memory.descriptor >= 0) close(memory.descriptor);
   check(call_.memory_unmap(memory.address, memory.bytes), "unmapping shared memory");
   check(call_.memory_release(memory.handle), "releasing shared memory");

@@ -48,6 +48,9 @@ CorpusEntry entry(const json& family, const std::string& problem, const std::str
   made.name =
       problem + " " + family.at("family").get<std::string>() + " " + kind.at("name").get<std::string>();
   made.classes = kind.at("class");
+  // Of some problems the own size is not large enough to show it.
+  for (const json& other : kind.value("harmless", json::array()))
+    if (other == problem) made.classes += "|correct";
   made.request = {.request_id = made.name,
                   .task_id = "level_1_problem_" + problem,
                   .pytorch_code = code,
