@@ -128,9 +128,9 @@ class OwnSizeSession {
     std::vector<int> descriptors;
     const auto memories = run_.shared_memories();
     said["memories"] = json::array();
-    for (; told_ < memories.size() && descriptors.size() < kMaxDescriptors; ++told_) {
-      said["memories"].push_back(memories[told_]->bytes);
-      descriptors.push_back(memories[told_]->descriptor);
+    for (; sent_ < memories.size() && descriptors.size() < kMaxDescriptors; ++sent_) {
+      said["memories"].push_back(memories[sent_]->bytes);
+      descriptors.push_back(memories[sent_]->descriptor);
     }
     return say(said, descriptors);
   }
@@ -151,7 +151,7 @@ class OwnSizeSession {
   const Trace& trace_;
   const OwnSizeFiles& files_;
   std::optional<gpu::TimedRun> timed_;
-  size_t told_ = 0;  // memories that the other side has
+  size_t sent_ = 0;  // memories that the other side has
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ from oracle_checks import finite_share  # noqa: E402
 from oracle_profile import widened_model  # noqa: E402
 from oracle_reference import Reference  # noqa: E402
 from oracle_values import InvalidTask, running_on, with_leaves  # noqa: E402
-from own_expected import Expected, Shown  # noqa: E402
+from own_expected import COMPARED, Expected, Shown  # noqa: E402
 from own_inputs import Drawer, natures_of  # noqa: E402
 from shared_memory import SharedMemory  # noqa: E402
 
@@ -60,6 +60,13 @@ class NotGradable(Exception):
 def tensors_of(spec):
     """Of a described value, in depth-first order."""
     return [spec] if spec["t"] == "tensor" else [leaf for item in spec.get("items", []) for leaf in tensors_of(item)]
+
+
+def equal_bytes(a, b):
+    """Both begin at multiples of 64."""
+    words = a.numel() // 8 * 8
+    pairs = zip(a[:words].view(torch.int64).split(COMPARED), b[:words].view(torch.int64).split(COMPARED))
+    return all(torch.equal(x, y) for x, y in pairs) and torch.equal(a[words:], b[words:])
 
 
 class OwnSizeTask(Task):
@@ -264,7 +271,7 @@ class OwnSizeServer(Server):
             memory = self.programs[view["memory"]].tensor
             given = self.task.regions[asked["draw"]].tensor
             size = leaf["bytes"]
-            if not torch.equal(memory[view["offset"]:view["offset"] + size], given[leaf["offset"]:leaf["offset"] + size]):
+            if not equal_bytes(memory[view["offset"]:view["offset"] + size], given[leaf["offset"]:leaf["offset"] + size]):
                 changed.append(index)
         return changed
 

@@ -7,7 +7,7 @@ import torch
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/own_size", sys.argv[1] + "/sizes"]
 import own_expected  # noqa: E402
 from own_expected import Shown, compare_leaf  # noqa: E402
-from own_size import NotGradable, OwnSizeTask  # noqa: E402
+from own_size import NotGradable, OwnSizeTask, equal_bytes  # noqa: E402
 from oracle_values import leaves  # noqa: E402
 from size_probe import Probe  # noqa: E402
 from oracle_reference import Reference  # noqa: E402
@@ -121,6 +121,12 @@ def check_rules():
         for dtype in (torch.float32, torch.float64):
             found = compare_leaf(one(got, dtype=dtype), one(want, dtype=dtype), one(allowed))
             assert found[0] == expected, (got, want, allowed, found)
+    for size in (5, 64, 1003):
+        memory = torch.randint(0, 256, (size,), dtype=torch.uint8)
+        other = memory.clone()
+        assert equal_bytes(memory, other)
+        other[-1] ^= 1
+        assert not equal_bytes(memory, other)
     integers = one([1, 2, 3])
     assert compare_leaf(integers, integers.clone(), one([False, False, False]))[0] == ""
     assert compare_leaf(integers, one([1, 2, 4]), one([False, False, False]))[0] == "wrong_value"
