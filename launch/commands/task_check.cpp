@@ -1,10 +1,13 @@
 #include "launch/commands/task_check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <deque>
+#include <future>
 #include <map>
 
+#include "sandbox/box/scratch_folder.h"
 #include "sandbox/oracle/oracle.h"
 
 namespace bicrl {
@@ -66,6 +69,7 @@ class ReducedCheck {
   // Why there are no variants, or what is wrong with those that are given by hand.
   const std::vector<InvalidTask>& refused() const { return refused_; }
   bool has_sizes() const { return sizes_ != nullptr; }
+  const std::shared_ptr<const ReducedSizes>& sizes() const { return sizes_; }
   bool is_gradable() const { return !valid_.empty(); }
   // The text of the first valid variant. There must be one.
   const std::string& code() const { return valid_.front()->code; }
@@ -93,6 +97,49 @@ class ReducedCheck {
   std::vector<InvalidTask> faults_, refused_;
 };
 
+// Whether a device judges tasks at their own sizes: asked of one task after the other, while the references
+// of others run on the CPU.
+class OwnSizeChecks {
+ public:
+  OwnSizeChecks(BoxHost& host, const PythonInstall& python, const PipelineOptions& options)
+      : scratch_(options.scratch),
+        backend_(options.backend({host, scratch_, python, options.execute})),
+        is_here_(backend_->features().judges_own_sizes) {}
+  bool is_here() const { return is_here_; }
+
+  void ask(const std::string& id, const std::string& code, std::shared_ptr<const ReducedSizes> sizes) {
+    asked_.push_back({id, std::async(std::launch::async, [this, code, sizes] {
+                        return backend_->judge_own_size(own_size_plan(code, *sizes), {});
+                      })});
+  }
+
+  // A line for each; returns how many can be judged.
+  size_t print(const std::string& name, std::ostream& out) {
+    size_t gradable = 0;
+    for (auto& [id, answer] : asked_) {
+      const OwnSizeResult result = answer.get();
+      const std::string& refused = result.end.done() ? result.ungradable : result.end.reason;
+      gradable += refused.empty();
+      out << name << " " << id << "  "
+          << (refused.empty() ? concat("own size on this GPU: ", result.memory)
+                              : "own size not on this GPU: " + refused)
+          << "; " << std::lround(result.held_ms) << " ms" << (result.note.empty() ? "" : "; ") << result.note
+          << std::endl;
+    }
+    return gradable;
+  }
+
+ private:
+  struct Asked {
+    std::string id;
+    std::future<OwnSizeResult> answer;
+  };
+  ScratchFolder scratch_;
+  std::unique_ptr<Backend> backend_;
+  const bool is_here_;
+  std::vector<Asked> asked_;  // last: they use the others
+};
+
 }  // namespace
 
 std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& tasks,
@@ -100,6 +147,7 @@ std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& 
   BoxHost host(options.bwrap);
   const PythonInstall python = PythonInstall::find(options.python);
   Oracle oracle(host, python, options.oracle);
+  OwnSizeChecks own_sizes(host, python, options);
   std::map<std::string, size_t> by_kind;
   size_t faulty = 0, reduced = 0;
   std::vector<Task> judged = tasks;
@@ -119,6 +167,7 @@ std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& 
       if (is_too_large && check.is_gradable()) {
         ++reduced;
         judged[i].pytorch_code = check.code();
+        if (own_sizes.is_here()) own_sizes.ask(tasks[i].id, tasks[i].pytorch_code, check.sizes());
       }
       if (check.has_sizes()) out << name << " " << tasks[i].id << "  " << check.text() << std::endl;
     }
@@ -133,13 +182,17 @@ std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& 
       out << name << " " << tasks[i].id << "  " << fault.kind << ": " << fault.message << std::endl;
     }
   }
+  const size_t on_gpu = own_sizes.print(name, out);
   out << name << ": " << faulty << " of " << tasks.size() << " tasks have a fault";
   for (const auto& [kind, count] : by_kind)
     out << (kind == by_kind.begin()->first ? ": " : ", ") << kind << " " << count;
   out << "\n";
   if (reduced > 0)
     out << name << ": " << reduced << " of " << tasks.size()
-        << " tasks are too large to be run here at their own size, and are graded at reduced ones\n";
+        << " tasks are too large for references on the CPU, and are graded at reduced sizes; at their own "
+           "size, "
+        << (own_sizes.is_here() ? concat(on_gpu, " of them here\n")
+                                : std::string("on a GPU (backend: gpu) only\n"));
   return judged;
 }
 

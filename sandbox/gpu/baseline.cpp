@@ -18,7 +18,8 @@ Baseline::Baseline(BoxHost& host, const PythonInstall& python, const BaselineOpt
     : host_(host), python_(python), options_(options), process_(start()) {}
 
 std::unique_ptr<GpuProcess> Baseline::start() const {
-  return std::make_unique<GpuProcess>(host_, python_, options_.device, options_.memory_bytes);
+  return std::make_unique<GpuProcess>(host_, python_, options_.script, options_.device,
+                                      options_.memory_bytes);
 }
 
 Result<nlohmann::json> Baseline::hello(const std::stop_token& stop) {
@@ -63,8 +64,11 @@ Fault Baseline::Session::open(const std::vector<int>& files, size_t plan, double
     return Fault::infrastructure("the references' process: " + hello.reason());
   }
   nlohmann::json said;
-  Fault step = read(owner_.process_->request(files, plan, patience_s, stop_), said);
+  GpuProcess::Said answer = owner_.process_->request(files, plan, patience_s, stop_);
+  Fault step = read(answer, said);
   if (step) return step;
+  opened_ = said;
+  fds_ = std::move(answer.fds);
   if (said.contains("untimed")) {
     untimed_ = said["untimed"];
     return read(owner_.process_->listen(kStep_s, stop_), said);
@@ -95,6 +99,11 @@ Fault Baseline::Session::time(const std::string& side, bool by_stream, timing::T
   call.event_ms = said.at("event_ms").get<double>();
   call.host_ms = said.at("host_ms").get<double>();
   return step;
+}
+
+Fault Baseline::Session::ask(const nlohmann::json& asked, nlohmann::json& said, const std::vector<int>& fds) {
+  if (!owner_.process_->post(asked, fds)) return read({}, said);
+  return read(owner_.process_->listen(kStep_s, {}), said);
 }
 
 Fault Baseline::Session::tell(const nlohmann::json& asked, nlohmann::json& said) {

@@ -13,13 +13,13 @@
 
 #include "sandbox/gpu/gpu_process.h"
 #include "sandbox/gpu/timing/window.h"
-#include "verdict/fault/fault.h"
 
 namespace bicrl {
 
 struct BaselineOptions {
   std::string device = "";              // as PyTorch names it; empty: whoever asks for it has one
   uint64_t memory_bytes = 32ull << 30;  // of the host
+  std::string script = "baseline.py";   // or "own_size.py", which compares programs besides
 };
 
 class Baseline {
@@ -38,9 +38,13 @@ class Baseline {
     Session& operator=(const Session&) = delete;
     // `files` and `plan` as of GpuProcess::request().
     Fault open(const std::vector<int>& files, size_t plan, double patience_s);
-    const std::string& untimed() const { return untimed_; }  // why the module cannot be timed; else empty
-    bool has_graph() const { return has_graph_; }            // all sides can be replayed from graphs
-    Fault prepare(size_t draw);                              // begins with it
+    const std::string& untimed() const { return untimed_; }   // why the module cannot be timed; else empty
+    bool has_graph() const { return has_graph_; }             // all sides can be replayed from graphs
+    const nlohmann::json& opened() const { return opened_; }  // what was said then,
+    const std::vector<UniqueFd>& shared() const { return fds_; }  // with these descriptors
+    // What only one of the scripts knows.
+    Fault ask(const nlohmann::json& asked, nlohmann::json& said, const std::vector<int>& fds = {});
+    Fault prepare(size_t draw);  // begins with it
     Fault await_ready();
     // `side`: "eager" or "compile".
     Fault time(const std::string& side, bool by_stream, timing::TimedCall& call);
@@ -51,6 +55,8 @@ class Baseline {
     Baseline& owner_;
     const std::stop_token stop_;
     std::string untimed_;
+    nlohmann::json opened_;
+    std::vector<UniqueFd> fds_;
     bool holds_ = false, open_ = false, has_graph_ = false;
     bool preparing_ = false;
     bool lost_ = false;  // the process is gone, or nobody knows what it would say next

@@ -29,7 +29,7 @@ void infrastructure(RunResult& result, const std::string& reason) {
 
 GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const PythonInstall& python,
                        const AssemblerFor& assembler, const GpuOptions& options)
-    : host_(host), draws_(std::move(draws)), options_(options) {
+    : host_(host), draws_(std::move(draws)), options_(options), python_(python) {
   BaselineOptions& references = options_.timing.baseline;
   if (references.device.empty()) references.device = concat("cuda:", options_.device);
   // It takes longest, and starts beside the rest.
@@ -76,10 +76,19 @@ void GpuBackend::describe(const nlohmann::json& hello) {
   if (driver < kOldestDriver)
     unavailable(concat("the driver knows CUDA ", version, " and machine code is of CUDA ",
                        kOldestDriver / 1000, ": install a newer driver"));
-  features_.name = concat("gpu/", device, "/", architecture, "/driver-", version);
+  features_.judges_own_sizes = hello.at("shares_memory").get<bool>();
+  features_.name = concat("gpu/", device, "/", architecture, "/driver-", version,
+                          features_.judges_own_sizes ? concat("/own-sizes-", kOwnSizesVersion) : "");
   features_.shadows = features_.watches_reads = features_.counts = false;
   features_.present = {concat("gpu ", options_.device, ": ", device, ", ", architecture, ", CUDA ", version,
                               ", ", hello.at("memory_bytes").get<uint64_t>() >> 30, " GiB")};
+  if (features_.judges_own_sizes)
+    features_.present.push_back("own-sizes: of tasks that are too large for references on the CPU");
+  else
+    features_.missing.push_back(
+        "own-sizes: the driver shares no memory between processes, so tasks that are too large for "
+        "references "
+        "on the CPU are judged at reduced sizes");
   if (hello.at("reaches_host_memory").get<bool>())
     features_.missing.push_back(
         "host-memory: kernels can reach the memory of the process that holds the device (heterogeneous "

@@ -53,6 +53,7 @@ class GpuBackend : public Backend {
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override;
+  OwnSizeResult judge_own_size(const OwnSizePlan& plan, std::stop_token stop) override;
   SanitizerReport sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                            std::stop_token stop) override;
   std::vector<BackendDevice> devices() const override;
@@ -61,7 +62,8 @@ class GpuBackend : public Backend {
 
  private:
   class ProcessLease;
-  class Window;  // gpu_window.cpp
+  class Window;   // gpu_window.cpp
+  class OwnSize;  // gpu_own_size.cpp
   std::unique_ptr<GpuProcess> start() const;
   void describe(const nlohmann::json& hello);
   void start_clock(const nlohmann::json& hello);
@@ -80,6 +82,8 @@ class GpuBackend : public Backend {
   nlohmann::json describe_program(const Trace& trace, const std::vector<DeviceModule>& modules,
                                   const Assembled& assembled, JobFiles& files) const;
   std::string too_large(const Trace& trace) const;
+  double least_ms(uint64_t read_bytes, uint64_t written_bytes) const;
+  Baseline& own_size_references();
   void execute(const RunPlan& plan, std::stop_token stop, RunResult& result);
   SanitizerReport watch(const RunPlan& plan, const Assembled& assembled, const std::string& tool,
                         std::stop_token stop);
@@ -99,7 +103,9 @@ class GpuBackend : public Backend {
   std::string bus_;                             // where the device is on it
   std::unique_ptr<DeviceLease> lease_;
   // Of backends that time.
+  const PythonInstall& python_;
   std::unique_ptr<Baseline> baseline_;
+  std::unique_ptr<Baseline> own_size_references_;  // starts with the first task that needs it
   std::unique_ptr<DeviceMonitor> monitor_;
   uint64_t l2_bytes_ = 0;
   double memory_gb_per_s_ = 0;       // 0: the driver does not say

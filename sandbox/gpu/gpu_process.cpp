@@ -72,11 +72,10 @@ GpuProcess::GpuProcess(BoxHost& host, int device, uint64_t memory_bytes, const f
   start_on_gpu(host, library, std::move(spec));
 }
 
-GpuProcess::GpuProcess(BoxHost& host, const PythonInstall& python, const std::string& device,
-                       uint64_t memory_bytes) {
+GpuProcess::GpuProcess(BoxHost& host, const PythonInstall& python, const std::string& script,
+                       const std::string& device, uint64_t memory_bytes) {
   const fs::path library = find_driver_library();
-  BoxSpec spec =
-      torch_box(library, python, "baseline.py", {std::to_string(kChannelFd), device}, memory_bytes);
+  BoxSpec spec = torch_box(library, python, script, {std::to_string(kChannelFd), device}, memory_bytes);
   for (const auto& variable : {std::string("TORCHINDUCTOR_COMPILE_THREADS=1"),
                                concat("TORCHINDUCTOR_CACHE_DIR=", spec.work_folder, "/inductor"),
                                concat("TRITON_CACHE_DIR=", spec.work_folder, "/triton")})
@@ -180,23 +179,25 @@ GpuProcess::Said GpuProcess::listen(double patience_s, const std::stop_token& st
     case Wait::kReadable:
       break;
     case Wait::kCancelled:
-      return {Kind::kCancelled, {}};
+      return {Kind::kCancelled, {}, {}};
     case Wait::kSilent:
-      return {Kind::kSilent, {}};
+      return {Kind::kSilent, {}, {}};
     case Wait::kGone:
-      return {Kind::kGone, {}};
+      return {Kind::kGone, {}, {}};
   }
   Packet packet = receive_packet(channel_.get());
-  if (!packet.content.is_object()) return {Kind::kGone, {}};
-  return {Kind::kDone, std::move(packet.content)};
+  if (!packet.content.is_object()) return {Kind::kGone, {}, {}};
+  return {Kind::kDone, std::move(packet.content), std::move(packet.fds)};
 }
 
 GpuProcess::Said GpuProcess::tell(const nlohmann::json& asked, double patience_s,
                                   const std::stop_token& stop) {
-  return post(asked) ? listen(patience_s, stop) : Said{Reply::Kind::kGone, {}};
+  return post(asked) ? listen(patience_s, stop) : Said{Reply::Kind::kGone, {}, {}};
 }
 
-bool GpuProcess::post(const nlohmann::json& asked) { return send_packet(channel_.get(), asked.dump(), {}); }
+bool GpuProcess::post(const nlohmann::json& asked, const std::vector<int>& fds) {
+  return send_packet(channel_.get(), asked.dump(), fds);
+}
 
 GpuProcess::Said GpuProcess::request(const std::vector<int>& files, size_t plan, double patience_s,
                                      const std::stop_token& stop) {
@@ -205,7 +206,7 @@ GpuProcess::Said GpuProcess::request(const std::vector<int>& files, size_t plan,
     if (!send_packet(channel_.get(), "{}",
                      {files.begin() + static_cast<std::ptrdiff_t>(i),
                       files.begin() + static_cast<std::ptrdiff_t>(end)}))
-      return {Reply::Kind::kGone, {}};
+      return {Reply::Kind::kGone, {}, {}};
   }
   return tell({{"plan", plan}}, patience_s, stop);
 }

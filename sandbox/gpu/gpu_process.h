@@ -28,8 +28,9 @@ class GpuProcess {
   // what the tool has written.
   GpuProcess(BoxHost& host, int device, uint64_t memory_bytes, const std::filesystem::path& sanitizer,
              const std::string& tool);
-  // The baseline, on "cuda:0" or the like; on "cpu" it needs no driver.
-  GpuProcess(BoxHost& host, const PythonInstall& python, const std::string& device, uint64_t memory_bytes);
+  // One of references (baseline.py, own_size.py), on "cuda:0" or the like; on "cpu" it needs no driver.
+  GpuProcess(BoxHost& host, const PythonInstall& python, const std::string& script, const std::string& device,
+             uint64_t memory_bytes);
   ~GpuProcess();
   GpuProcess(const GpuProcess&) = delete;
   GpuProcess& operator=(const GpuProcess&) = delete;
@@ -49,10 +50,12 @@ class GpuProcess {
   struct Said {
     Reply::Kind kind = Reply::Kind::kGone;
     nlohmann::json content;  // an object, of kDone
+    std::vector<UniqueFd> fds = {};
   };
   Said request(const std::vector<int>& files, size_t plan, double patience_s, const std::stop_token& stop);
   Said tell(const nlohmann::json& asked, double patience_s, const std::stop_token& stop);
-  bool post(const nlohmann::json& asked);  // and listen() later; false if it is gone
+  bool post(const nlohmann::json& asked,
+            const std::vector<int>& fds = {});  // and listen() later; false if it is gone
   Said listen(double patience_s, const std::stop_token& stop);
   // Asks for nothing more, and waits until it has ended by itself or this takes too long: what it has left in
   // the box's file for reports.

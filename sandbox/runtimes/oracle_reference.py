@@ -15,7 +15,7 @@ from oracle_decisions import Decisions
 from oracle_operators import Operators
 from oracle_profile import Exact, all_finite, widened, widened_model
 from oracle_rounding import Rounding
-from oracle_values import OnHost, InvalidTask, check_types, clone, describe, leaves, readable_leaves, rebuild, span_bytes
+from oracle_values import InvalidTask, OnDevice, check_types, clone, describe, leaves, readable_leaves, rebuild, span_bytes
 
 MODE_WORDS = ("training", "eval(", "train(")
 LARGEST_ARGUMENTS = 64 << 20  # bytes of tensors
@@ -32,7 +32,7 @@ def seed_all(seed):
 def attempt(what, function, *args):
     """Calls task code; what it raises is the task's fault, in one line."""
     try:
-        with OnHost():
+        with OnDevice():
             return function(*args)
     except (MemoryError, InvalidTask):
         raise

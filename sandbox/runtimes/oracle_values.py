@@ -1,4 +1,5 @@
 """Values that tasks pass around: tensors in nested lists, tuples and dicts, as the oracle describes and sends them."""
+import contextlib
 import ctypes
 
 import torch
@@ -19,19 +20,32 @@ class InvalidTask(Exception):
         self.kind = kind
 
 
-class OnHost(TorchFunctionMode):
-    """Task texts that name a GPU run on the CPU."""
+class OnDevice(TorchFunctionMode):
+    """Task texts that name a GPU run where this process runs references."""
+
+    device = "cpu"
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
         name = getattr(function, "__name__", "")
         if name == "cuda" and args and isinstance(args[0], torch.Tensor):
-            return args[0]
+            return args[0] if self.device == "cpu" else args[0].to(self.device)
         if "device" in kwargs and _names_gpu(kwargs["device"]):
-            kwargs["device"] = "cpu"
+            kwargs["device"] = self.device
         if name == "to":
-            args = tuple("cpu" if _names_gpu(a) else a for a in args)
+            args = tuple(self.device if _names_gpu(a) else a for a in args)
         return function(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def running_on(device):
+    """Meanwhile references run there, and what names no device is made there."""
+    before, OnDevice.device = OnDevice.device, str(device)
+    try:
+        with torch.device(device):
+            yield
+    finally:
+        OnDevice.device = before
 
 
 def _names_gpu(value):

@@ -12,6 +12,12 @@ TimingResult Backend::time(const TimingPlan&, std::stop_token) {
   return result;
 }
 
+OwnSizeResult Backend::judge_own_size(const OwnSizePlan&, std::stop_token) {
+  OwnSizeResult result;
+  result.ungradable = concat("the backend ", features().name, " runs nothing at own sizes of large tasks");
+  return result;
+}
+
 SanitizerReport Backend::sanitize(const RunPlan&, const std::vector<std::string>&, std::stop_token) {
   return {.findings = {}, .problem = concat("the backend ", features().name, " has no compute-sanitizer")};
 }

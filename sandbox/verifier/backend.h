@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ struct BackendFeatures {
   // What a RunRequest may ask for besides a plain run. Of what a backend cannot do, it does nothing.
   bool shadows = true, watches_reads = true, counts = true;
   bool sanitizes = false;                 // has compute-sanitizer
+  bool judges_own_sizes = false;          // of tasks that are too large for the oracle's boxes
   std::string clock_device = {};          // on what time() measures, and how; empty: it does not
   std::vector<std::string> present = {};  // for a person, like SandboxFeatures: "device: NVIDIA H200, ..."
   std::vector<std::string> missing = {};  // with the reason, and what a user can do about it
@@ -138,6 +140,39 @@ struct TimingResult {
   bool device_lost = false;  // as of a RunResult
 };
 
+// The way in which programs are judged at a task's own size on a device: part of a verifier's name.
+inline constexpr const char* kOwnSizesVersion = "1";
+
+// A task that is too large for the oracle's boxes, and a program for it that was recorded at the task's own
+// size, to be compared there.
+struct OwnSizePlan {
+  std::string task_code = {};
+  std::vector<std::string> variants = {};  // of its text, at smaller sizes; at least one
+  nlohmann::json inputs = {};              // specs at its own size
+  const InputLayout* layout = nullptr;
+  nlohmann::json answer = {};  // spec
+  int64_t init_seed = 0;       // under which the recording was made
+  std::string tolerance = {};  // TolerancePolicy
+  // The program. Without a trace only the task is looked at.
+  const Trace* trace = nullptr;
+  std::vector<DeviceModule> modules = {};  // by number of the load_inline call
+  std::vector<bool> trivial_outputs = {};  // leaves that may come out right without a kernel
+  bool measure_time = false;
+  uint64_t least_read_bytes = 0, least_written_bytes = 0;  // as of a TimingPlan
+};
+
+struct OwnSizeResult {
+  std::string ungradable;  // why the task cannot be judged at its own size on this device; the rest is empty
+  Fault end;               // none: the program is right
+  double max_error_ratio = 0;
+  std::string note;    // what a reader of the verdict should know
+  std::string memory;  // of the device, for a person
+  TimingResult timed;  // where times were asked for; of its `end` nothing
+  double held_ms = 0;  // that nobody else had the device
+  double run_ms = 0;
+  bool device_lost = false;  // as of a RunResult
+};
+
 // One of the devices that a backend runs programs on, as it is now.
 struct BackendDevice {
   std::string name;     // among the backend's: "0"
@@ -159,6 +194,8 @@ class Backend {
   // nothing.
   virtual RunResult check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
                                    std::stop_token stop);
+  // Only of a backend that judges own sizes.
+  virtual OwnSizeResult judge_own_size(const OwnSizePlan& plan, std::stop_token stop);
   // Only of a backend that has a clock.
   virtual TimingResult time(const TimingPlan& plan, std::stop_token stop);
   // The program once more, on the draw of the plan's first run, under each of the tools (kSanitizerTools).

@@ -160,7 +160,8 @@ Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token st
       grade(job, given, *recorded);
     const bool too_large =
         job.verdict.outcome == Outcome::kInvalidTask && given.opened->failure().is_of_size();
-    if (!too_large || request.protocol.size == SizePolicy::kOwn) return job.verdict;
+    const bool nowhere_else = request.protocol.size == SizePolicy::kOwn && !judges_own_size(job);
+    if (!too_large || nowhere_else) return job.verdict;
   }
   grade_reduced(job);
   return job.verdict;

@@ -43,6 +43,9 @@ struct PipelineOptions {
   std::string clock() const { return measures_times ? kMeasuredClock : kModelClock; }
 };
 
+// What a backend is asked of a task that is too large, without a program.
+OwnSizePlan own_size_plan(const std::string& task_code, const ReducedSizes& sizes);
+
 class Pipeline {
  public:
   // Throws Error(kUnavailable), with the remedy, if boxes cannot be made, there is no interpreter, or times
@@ -91,6 +94,10 @@ class Pipeline {
   std::optional<std::vector<LaunchCounters>> count_launches(Job& job, const SizedTask& task);
   void model_reduced_times(Job& job, const ReducedSizes& sizes, const RecordResult& own,
                            std::vector<CountedSize> counted);
+  // At the task's own size (pipeline_own_size.cpp), of a program that is right at variants, or refuses them.
+  bool judges_own_size(const Job& job) const;
+  std::optional<std::vector<bool>> trivial_outputs(Job& job, const ReducedSizes& sizes);
+  void judge_own_size(Job& job, const ReducedSizes& sizes, const RecordResult& own);
   bool reads_what_decides(Job& job, const SizedTask& task, const RunResult& result);
   bool has_registers(Job& job, const RecordResult& recorded);
   // Of a correct program: its time, and the reference's.

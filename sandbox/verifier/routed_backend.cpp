@@ -72,6 +72,7 @@ RoutedBackend::RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Ba
                           instrumented == InstrumentedRuns::kWherePossible ? "-where-possible" : "");
   features_.clock_device = device_has.clock_device;
   features_.sanitizes = device_has.sanitizes;
+  features_.judges_own_sizes = device_has.judges_own_sizes;
   const auto add = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
     to.insert(to.end(), from.begin(), from.end());
   };

@@ -26,6 +26,9 @@ class RoutedBackend : public Backend {
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override {
     return device_->time(plan, stop);
   }
+  OwnSizeResult judge_own_size(const OwnSizePlan& plan, std::stop_token stop) override {
+    return device_->judge_own_size(plan, stop);
+  }
   SanitizerReport sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                            std::stop_token stop) override {
     return device_->sanitize(plan, tools, stop);

@@ -24,6 +24,7 @@ void add_new(const std::vector<std::string>& from, std::vector<std::string>& to)
 }
 
 void none_left(RunResult& result) { result.fault = Fault::infrastructure(kNoneLeft); }
+void none_left(OwnSizeResult& result) { result.end = Fault::infrastructure(kNoneLeft); }
 void none_left(TimingResult& result) { result.end = Fault::infrastructure(kNoneLeft); }
 
 }  // namespace
@@ -120,6 +121,11 @@ RunResult SpreadBackend::run(const RunPlan& plan, std::stop_token stop) {
 TimingResult SpreadBackend::time(const TimingPlan& plan, std::stop_token stop) {
   return ask_around<TimingResult>(Work::kWindow, stop,
                                   [&](Backend& backend) { return backend.time(plan, stop); });
+}
+
+OwnSizeResult SpreadBackend::judge_own_size(const OwnSizePlan& plan, std::stop_token stop) {
+  return ask_around<OwnSizeResult>(Work::kWindow, stop,
+                                   [&](Backend& backend) { return backend.judge_own_size(plan, stop); });
 }
 
 SanitizerReport SpreadBackend::sanitize(const RunPlan& plan, const std::vector<std::string>& tools,

@@ -35,6 +35,7 @@ class SpreadBackend : public Backend {
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override;
+  OwnSizeResult judge_own_size(const OwnSizePlan& plan, std::stop_token stop) override;
   SanitizerReport sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                            std::stop_token stop) override;
   std::vector<BackendDevice> devices() const override;

@@ -64,7 +64,7 @@ with folder() as temporary:
     expect("2048 MiB of inputs" in lines["large:level_1_problem_1"] and "graded at reduced sizes: " in lines["large:level_1_problem_1"]
            and "columns=" in lines["large:level_1_problem_1"], "its own and the reduced ones", lines)
     expect("large:level_1_problem_3  too_large: " in out and "no smaller values of its constants" in out, "what has no smaller size", out)
-    expect("2 of 4 tasks are too large to be run here at their own size, and are graded at reduced ones" in out, "how many", out)
+    expect("2 of 4 tasks are too large for references on the CPU, and are graded at reduced sizes; at their own size, on a GPU" in out, "how many", out)
     expect("level_1_problem_1  defect" not in out and "level_1_problem_2  defect" not in out, "examined at a size that can be run", out)
     # Sizes by hand: the task's own fault if they are none, whether it is too large or not.
     entries = json.loads(large.read_text())

@@ -3,6 +3,7 @@
 // streams takes a time that its kind decides, in fake_streams.cpp. One thread at a time.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 
 #include "tests/fake_driver/fake_streams.h"
 
+using fake_driver::fills_are_under_way;
 using fake_driver::state;
 
 namespace {
@@ -238,11 +240,54 @@ int cuMemFree_v2(uint64_t address) {
   free(reinterpret_cast<void*>(address));
   return answer();
 }
+// Shared memory: files of the host in place of handles.
+int cuMemGetAllocationGranularity(size_t* bytes, const void*, int) { return *bytes = 2 << 20, 0; }
+int cuMemCreate(unsigned long long* handle, size_t bytes, const void*, unsigned long long) {
+  const int file = memfd_create("device", 0);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return kInvalidValue;
+  *handle = static_cast<unsigned long long>(file);
+  return answer();
+}
+int cuMemRelease(unsigned long long handle) { return close(static_cast<int>(handle)), answer(); }
+int cuMemExportToShareableHandle(void* descriptor, unsigned long long handle, int, unsigned long long) {
+  *static_cast<int*>(descriptor) = dup(static_cast<int>(handle));
+  return answer();
+}
+int cuMemImportFromShareableHandle(unsigned long long* handle, void* descriptor, int) {
+  *handle = static_cast<unsigned long long>(dup(static_cast<int>(reinterpret_cast<intptr_t>(descriptor))));
+  return answer();
+}
+int cuMemAddressReserve(uint64_t* address, size_t bytes, size_t, uint64_t, unsigned long long) {
+  void* const place = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  *address = reinterpret_cast<uint64_t>(place);
+  return place == MAP_FAILED ? kInvalidValue : answer();
+}
+int cuMemAddressFree(uint64_t address, size_t bytes) {
+  return munmap(reinterpret_cast<void*>(address), bytes) == 0 ? answer() : kInvalidValue;
+}
+int cuMemMap(uint64_t address, size_t bytes, size_t, unsigned long long handle, unsigned long long) {
+  void* const place = mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
+                           static_cast<int>(handle), 0);
+  return place == MAP_FAILED ? kInvalidValue : answer();
+}
+int cuMemUnmap(uint64_t address, size_t bytes) {
+  if (fills_are_under_way) state = kIllegalAddress;
+  void* const place = mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  return place == MAP_FAILED ? kInvalidValue : answer();
+}
+int cuMemSetAccess(uint64_t address, size_t bytes, const void* access, size_t) {
+  const bool writes = static_cast<const int*>(access)[2] == 3;
+  const int allowed = writes ? PROT_READ | PROT_WRITE : PROT_READ;
+  return mprotect(reinterpret_cast<void*>(address), bytes, allowed) == 0 ? answer() : kInvalidValue;
+}
 int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
+  fills_are_under_way = false;
   memcpy(reinterpret_cast<void*>(to), from, bytes);
   return answer();
 }
 int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+  fills_are_under_way = false;
   memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return answer();
 }
@@ -251,14 +296,17 @@ int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) {
   return answer();
 }
 int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t count) {
+  fills_are_under_way = true;
   memset(reinterpret_cast<void*>(to), value, count);
   return answer();
 }
 int cuMemsetD16_v2(uint64_t to, unsigned short value, size_t count) {
+  fills_are_under_way = true;
   for (size_t i = 0; i < count; ++i) memcpy(reinterpret_cast<char*>(to) + 2 * i, &value, 2);
   return answer();
 }
 int cuMemsetD32_v2(uint64_t to, unsigned value, size_t count) {
+  fills_are_under_way = true;
   for (size_t i = 0; i < count; ++i) memcpy(reinterpret_cast<char*>(to) + 4 * i, &value, 4);
   return answer();
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace fake_driver {
+bool fills_are_under_way = false;
 
 int state = 0;
 
@@ -68,7 +69,11 @@ using namespace fake_driver;
 
 extern "C" {
 int cuStreamCreate(void** stream, unsigned) { return *stream = &state, state; }
-int cuStreamQuery(void*) { return state != 0 ? state : Clock::now() < idle_from ? kNotReady : 0; }
+int cuStreamQuery(void*) {
+  if (state == 0 && Clock::now() < idle_from) return kNotReady;
+  fake_driver::fills_are_under_way = false;
+  return state;
+}
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void*) {
   return enqueue(kCopy_ms, [=] {
     memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);

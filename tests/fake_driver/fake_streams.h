@@ -8,6 +8,9 @@ namespace fake_driver {
 // 0, or what a lost context says to every call that follows.
 extern int state;
 
+// Fills return before the device has done them, which shows where memory is unmapped.
+extern bool fills_are_under_way;
+
 // Does it, or keeps it for the graph that is being captured. What `work` returns, or 0.
 int enqueue(double milliseconds, std::function<int()> work);
 

@@ -28,6 +28,8 @@ class DeviceBuffers {
   virtual void abandon() = 0;
   // The device must be idle. Nothing where this is for somebody else to find.
   virtual std::optional<Breach> find_breach() = 0;
+  // What another process may map, which holds all buffers; null: nothing may.
+  virtual const SharedAllocation* shared() const { return nullptr; }
 };
 
 }  // namespace bicrl::gpu

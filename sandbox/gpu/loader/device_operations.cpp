@@ -9,6 +9,7 @@ namespace bicrl::gpu {
 namespace {
 
 constexpr uint32_t kUsualSharedBytes = 48 * 1024;
+constexpr uint64_t kMostByHost = 2ull << 30;  // bytes whose elements are laid out or converted here
 
 uint64_t parameter_bytes(const ptx::Module& module, const ptx::Function& entry) {
   uint64_t end = 0;
@@ -26,7 +27,7 @@ void DeviceRun::execute(const TraceOp& op) {
   seen_.clear();
   switch (op.kind) {
     case TraceOp::Kind::kLaunch:
-      if (!options_.skip_launches) launch(op);
+      if (!skip_launches_) launch(op);
       return;
     case TraceOp::Kind::kFill:
       return fill(op);
@@ -75,6 +76,9 @@ void DeviceRun::copy(const TraceOp& op) {
   if (to.dtype == from.dtype && to.is_row_major() && from.is_row_major() &&
       op.target.buffer != op.source.buffer)
     return driver_.copy(at, places_[op.source.buffer].address + op.source.offset_bytes, to.span_bytes());
+  if (std::max(to.span_bytes(), from.span_bytes()) > kMostByHost)
+    end(FaultClass::kUnsupported,
+        concat("a copy to another layout or type of more than ", kMostByHost >> 30, " GiB"));
   std::string source = download(op.source), target = download(op.target);
   if (op.target.buffer == op.source.buffer) {
     // The two may share bytes, and then one write shows in the next read.

@@ -29,6 +29,7 @@ DeviceRun::DeviceRun(Driver& driver, const DeviceProgram& program,
       constructs_by_kernels_(
           std::ranges::any_of(std::span(trace.ops).first(trace.construction_ops),
                               [](const TraceOp& op) { return op.kind == TraceOp::Kind::kLaunch; })),
+      skip_launches_(options.skip_launches),
       places_(trace.buffers.size()) {}
 
 // What modules keep is wiped like all memory. A lost context is left as it is: its process ends next.
@@ -62,7 +63,7 @@ std::optional<ptx::KernelFault> DeviceRun::guarded(const std::function<void()>& 
   return std::nullopt;
 }
 
-std::optional<ptx::KernelFault> DeviceRun::run(std::string_view inputs) {
+std::optional<ptx::KernelFault> DeviceRun::run(const CallInputs& inputs) {
   inputs_ = inputs;
   const auto fault = guarded([&] {
     load_modules();
@@ -75,7 +76,7 @@ std::optional<ptx::KernelFault> DeviceRun::run(std::string_view inputs) {
   return fault ? fault : find_breach();
 }
 
-std::optional<ptx::KernelFault> DeviceRun::repeat(size_t index, std::string_view inputs) {
+std::optional<ptx::KernelFault> DeviceRun::repeat(size_t index, const CallInputs& inputs) {
   const TraceRepeat& call = trace_.repeats[index];
   inputs_ = inputs;
   outputs_ = &call.outputs;
@@ -150,7 +151,8 @@ void DeviceRun::allocate(uint32_t call) {
   if (options_.apart)
     memories_.push_back(std::make_unique<SeparateMemory>(driver_, sizes));
   else
-    memories_.push_back(std::make_unique<GuardedMemory>(driver_, sizes, mix_key({options_.seed, call})));
+    memories_.push_back(
+        std::make_unique<GuardedMemory>(driver_, sizes, mix_key({options_.seed, call}), options_.shared));
   DeviceBuffers& memory = *memories_.back();
   for (size_t number = 0; number < owners.size(); ++number) {
     const TraceBuffer& buffer = trace_.buffers[owners[number]];
@@ -166,7 +168,7 @@ void DeviceRun::write_constant(uint32_t buffer) {
                  std::min<uint64_t>(trace_.buffers[buffer].bytes, bytes.size()));
 }
 
-std::optional<ptx::KernelFault> DeviceRun::renew(std::string_view inputs) {
+std::optional<ptx::KernelFault> DeviceRun::renew(const CallInputs& inputs) {
   inputs_ = inputs;
   seen_.clear();
   waited_ = {};
@@ -186,12 +188,43 @@ std::optional<ptx::KernelFault> DeviceRun::renew(std::string_view inputs) {
   return fault || !constructs_by_kernels_ ? fault : find_breach();
 }
 
+std::optional<ptx::KernelFault> DeviceRun::rerun(const CallInputs& inputs, bool skip_launches) {
+  outputs_ = &trace_.outputs;
+  layout_ = &trace_.output_layout();
+  skip_launches_ = skip_launches;
+  auto fault = renew(inputs);
+  if (!fault)
+    fault = guarded([&] {
+      for (const TraceOp& op : std::span(trace_.ops).subspan(trace_.construction_ops)) execute(op);
+    });
+  skip_launches_ = options_.skip_launches;
+  return fault ? fault : find_breach();
+}
+
+std::vector<const SharedAllocation*> DeviceRun::shared_memories() const {
+  std::vector<const SharedAllocation*> shared;
+  for (const auto& memory : memories_) shared.push_back(memory->shared());
+  return shared;
+}
+
+std::optional<DeviceRun::SharedPlace> DeviceRun::shared_place(uint32_t buffer, uint64_t offset_bytes) const {
+  const Place& place = places_[buffer];
+  for (size_t i = 0; i < memories_.size(); ++i)
+    if (memories_[i].get() == place.memory && place.memory && place.memory->shared())
+      return SharedPlace{i, place.address + offset_bytes - place.memory->shared()->address};
+  return std::nullopt;
+}
+
 void DeviceRun::write_inputs(uint32_t call, uint32_t tensors) {
   for (size_t i = 0; i < trace_.buffers.size(); ++i) {
     const TraceBuffer& buffer = trace_.buffers[i];
-    if (buffer.kind == TraceBuffer::Kind::kInput && buffer.tensors == tensors && calls_.first_uses[i] <= call)
-      driver_.upload(places_[i].address, inputs_.data() + trace_.inputs.leaves[buffer.source].offset_bytes,
-                     buffer.bytes);
+    if (buffer.kind != TraceBuffer::Kind::kInput || buffer.tensors != tensors || calls_.first_uses[i] > call)
+      continue;
+    const uint64_t offset = trace_.inputs.leaves[buffer.source].offset_bytes;
+    if (inputs_.of_device != 0)
+      driver_.copy(places_[i].address, inputs_.of_device + offset, buffer.bytes);
+    else
+      driver_.upload(places_[i].address, inputs_.of_host.data() + offset, buffer.bytes);
   }
 }
 
@@ -210,7 +243,7 @@ void DeviceRun::follow_copies() {
     const TraceBuffer& buffer = trace_.buffers[i];
     if (buffer.kind == TraceBuffer::Kind::kInput && buffer.tensors == 0) {
       const InputLayout::Leaf& leaf = trace_.inputs.leaves[buffer.source];
-      copied_->set(i, leaf.tensor.dtype, inputs_.substr(leaf.offset_bytes, buffer.bytes));
+      copied_->set(i, leaf.tensor.dtype, inputs_.of_host.substr(leaf.offset_bytes, buffer.bytes));
     } else if (buffer.kind == TraceBuffer::Kind::kConstant) {
       copied_->set(i, DType::kFloat32, trace_.blobs[buffer.source]);
     }
@@ -242,7 +275,7 @@ std::optional<ptx::KernelFault> DeviceRun::find_breach() {
 
 // By a secret seed, so that no kernel can leave other bytes that look the same.
 DeviceRun::Hashes DeviceRun::kept_state() {
-  if (calls_.first_other == 0 || options_.skip_launches) return {};
+  if (calls_.first_other == 0 || skip_launches_) return {};
   Hashes state;
   const auto add = [&](DeviceAddress address, uint64_t bytes) {
     std::string contents(bytes, '\0');
@@ -277,7 +310,7 @@ std::vector<uint32_t> DeviceRun::changed_inputs() {
       continue;
     std::string now(buffer.bytes, '\0');
     driver_.download(now.data(), places_[i].address, now.size());
-    if (now != inputs_.substr(trace_.inputs.leaves[buffer.source].offset_bytes, buffer.bytes))
+    if (now != inputs_.of_host.substr(trace_.inputs.leaves[buffer.source].offset_bytes, buffer.bytes))
       changed.push_back(buffer.source);
   }
   return changed;

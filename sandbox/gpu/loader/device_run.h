@@ -28,6 +28,15 @@
 
 namespace bicrl::gpu {
 
+// The inputs of a call as the trace's layout says: of the host, or memory of the device that stays as it is.
+struct CallInputs {
+  CallInputs() = default;
+  CallInputs(std::string_view bytes) : of_host(bytes) {}  // NOLINT: an input is what it is
+  explicit CallInputs(DeviceAddress address) : of_device(address) {}
+  std::string_view of_host;
+  DeviceAddress of_device = 0;
+};
+
 struct DeviceRunOptions {
   uint64_t seed = 0;
   bool skip_launches = false;       // what is left if no kernel runs
@@ -35,6 +44,7 @@ struct DeviceRunOptions {
   double limit_s = 10;              // that all launches together may keep the host waiting
   uint64_t max_bytes = 2ull << 30;  // of all buffers
   bool renewable = false;           // renew() may be asked for
+  bool shared = false;              // buffers can be given to another process
   bool apart = false;               // each buffer has an allocation of its own (separate_memory.h)
 };
 
@@ -48,13 +58,12 @@ class DeviceRun {
   DeviceRun(const DeviceRun&) = delete;
   DeviceRun& operator=(const DeviceRun&) = delete;
 
-  // The constructor and the first call, with what they say likewise in Execution. Beyond a fault of a kernel
-  // nothing more can be done in this process.
-  std::optional<ptx::KernelFault> run(std::string_view inputs);
+  // The constructor and the first call, with what they say likewise in Execution.
+  std::optional<ptx::KernelFault> run(const CallInputs& inputs);
   size_t first_repeat();
   bool has_room(size_t index) const;
-  std::optional<ptx::KernelFault> repeat(size_t index, std::string_view inputs);
-  std::vector<uint32_t> changed_inputs();  // after the first call
+  std::optional<ptx::KernelFault> repeat(size_t index, const CallInputs& inputs);
+  std::vector<uint32_t> changed_inputs();  // after the first call, with inputs of the host
   void store_outputs(std::byte* outputs);  // of the call that ran last
   bool store_copied_output(size_t index, std::byte* to);
   std::set<uint32_t> overwritten_outputs(const std::vector<std::byte>& first);
@@ -65,7 +74,9 @@ class DeviceRun {
   // ---- For timing (timed_run.h), after run(), at the same addresses ----
   // Everything as it was before the first call: memory, variables, with these inputs; and then what the
   // constructor does.
-  std::optional<ptx::KernelFault> renew(std::string_view inputs);
+  std::optional<ptx::KernelFault> renew(const CallInputs& inputs);
+  // And then the first call once more; without its kernels if they are left out.
+  std::optional<ptx::KernelFault> rerun(const CallInputs& inputs, bool skip_launches);
   // Why the first call's operations cannot be put into a stream: the host has a part in one. Empty if they
   // can.
   std::string enqueue_problem() const;
@@ -73,6 +84,14 @@ class DeviceRun {
   void enqueue(StreamHandle stream);
   size_t operations() const { return trace_.ops.size() - trace_.construction_ops; }
   std::optional<ptx::KernelFault> find_breach();
+  // ---- For another process, of runs whose buffers are shared ----
+  struct SharedPlace {
+    size_t memory = 0;  // in shared_memories()
+    uint64_t offset = 0;
+  };
+  // Nothing if the bytes are in no shared memory.
+  std::optional<SharedPlace> shared_place(uint32_t buffer, uint64_t offset_bytes) const;
+  std::vector<const SharedAllocation*> shared_memories() const;
   double limit_s() const { return options_.limit_s; }
   double seconds() const;
 
@@ -132,10 +151,11 @@ class DeviceRun {
   const DeviceRunOptions options_;
   const std::chrono::steady_clock::time_point start_;
   std::chrono::nanoseconds waited_{0};     // for launches
-  std::string_view inputs_;                // of the call that runs, or was the last to run
+  CallInputs inputs_;                      // of the call that runs, or was the last to run
   const std::vector<TraceView>* outputs_;  // of that call
   const OutputLayout* layout_;
   const bool constructs_by_kernels_;
+  bool skip_launches_;
   std::vector<Module> modules_;
   std::vector<std::unique_ptr<DeviceBuffers>> memories_;  // one for each call that has touched new buffers
   std::vector<std::vector<uint32_t>> owners_;             // [memory][number]: the buffer of the trace

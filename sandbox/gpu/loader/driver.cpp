@@ -12,7 +12,7 @@ namespace {
 constexpr int kNotReady = 600, kNotFound = 500;
 constexpr int kDeviceMultiprocessors = 16, kDeviceMajor = 75, kDeviceMinor = 76, kDeviceMaxShared = 97,
               kDevicePageableAccess = 88, kDeviceMemoryKhz = 36, kDeviceBusBits = 37, kDeviceL2 = 38,
-              kDeviceResidentThreads = 39;
+              kDeviceResidentThreads = 39, kDeviceVirtualMemory = 102, kDeviceDescriptors = 103;
 constexpr int kKernelMaxThreads = 0, kKernelShared = 1, kKernelLocal = 3, kKernelMaxDynamicShared = 8;
 constexpr uintptr_t kParameterBuffer = 1, kParameterBytes = 2, kEnd = 0;
 // Most copies take less than it takes to be woken up behind them; others may have the processor meanwhile.
@@ -118,6 +118,19 @@ Result<Driver> Driver::open(int device) {
   find(c.graph_launch, "cuGraphLaunch");
   find(c.graph_destroy, "cuGraphDestroy");
   find(c.graph_exec_destroy, "cuGraphExecDestroy");
+  const auto find_optional = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+  };
+  find_optional(c.memory_create, "cuMemCreate");
+  find_optional(c.memory_release, "cuMemRelease");
+  find_optional(c.memory_export, "cuMemExportToShareableHandle");
+  find_optional(c.memory_import, "cuMemImportFromShareableHandle");
+  find_optional(c.memory_granularity, "cuMemGetAllocationGranularity");
+  find_optional(c.address_reserve, "cuMemAddressReserve");
+  find_optional(c.address_free, "cuMemAddressFree");
+  find_optional(c.memory_map, "cuMemMap");
+  find_optional(c.memory_unmap, "cuMemUnmap");
+  find_optional(c.memory_access, "cuMemSetAccess");
   if (!missing.empty())
     return Reply::failure(
         concat("the NVIDIA driver is too old: it lacks ", missing, ". Install a newer one"));
@@ -135,11 +148,16 @@ Result<Driver> Driver::open(int device) {
     char name[256] = {};
     driver.check(c.device_name(name, sizeof name, number), "the GPU's name");
     DeviceDescription& d = driver.device_;
+    driver.number_ = number;
     d.name = name;
     d.architecture = concat("sm_", attribute(kDeviceMajor), attribute(kDeviceMinor));
     d.multiprocessors = attribute(kDeviceMultiprocessors);
     d.max_shared_bytes = static_cast<uint32_t>(attribute(kDeviceMaxShared));
     d.reaches_host_memory = attribute(kDevicePageableAccess) != 0;
+    d.shares_memory = c.memory_create && c.memory_release && c.memory_export && c.memory_import &&
+                      c.memory_granularity && c.address_reserve && c.address_free && c.memory_map &&
+                      c.memory_unmap && c.memory_access && attribute(kDeviceVirtualMemory) != 0 &&
+                      attribute(kDeviceDescriptors) != 0;
     d.l2_bytes = static_cast<uint64_t>(attribute(kDeviceL2));
     d.resident_threads = static_cast<uint32_t>(attribute(kDeviceResidentThreads));
     // Two transfers in a cycle.

@@ -34,6 +34,7 @@ struct DeviceDescription {
   uint32_t resident_threads = 0;     // that a multiprocessor holds at most
   bool reaches_host_memory = false;  // kernels may load and store any address of the process
   uint32_t max_shared_bytes = 0;     // of a block, if the kernel is allowed it
+  bool shares_memory = false;        // allocations can be given to other processes as descriptors
 };
 
 struct Launch {
@@ -57,6 +58,14 @@ using StreamHandle = void*;
 using EventHandle = void*;
 using GraphHandle = void*;
 
+// Memory of the device that another process has, or can have, as a descriptor.
+struct SharedAllocation {
+  DeviceAddress address = 0;
+  uint64_t bytes = 0;  // that are mapped
+  unsigned long long handle = 0;
+  int descriptor = -1;  // of one that was made here; closed with it
+};
+
 // How many devices the driver shows to this process; fails like Driver::open().
 Result<int> count_devices();
 
@@ -74,6 +83,12 @@ class Driver {
   void copy(DeviceAddress to, DeviceAddress from, uint64_t bytes);
   // So many elements of 1, 2 or 4 bytes.
   void fill(DeviceAddress to, size_t element_bytes, uint32_t element, uint64_t count);
+
+  // ---- Shared memory (driver_sharing.cpp), of devices that share it ----
+  SharedAllocation allocate_shared(uint64_t bytes);
+  // Another process's, to be read: a kernel that writes there is at fault.
+  SharedAllocation map_shared(int descriptor, uint64_t bytes);
+  void release(SharedAllocation& memory);  // when the device has done everything
 
   ModuleHandle load(const std::string& machine_code);
   void unload(ModuleHandle module);
@@ -157,9 +172,23 @@ class Driver {
     int (*graph_launch)(void*, void*) = nullptr;
     int (*graph_destroy)(void*) = nullptr;
     int (*graph_exec_destroy)(void*) = nullptr;
+    // Null where the driver has none.
+    int (*memory_create)(unsigned long long*, size_t, const void*, unsigned long long) = nullptr;
+    int (*memory_release)(unsigned long long) = nullptr;
+    int (*memory_export)(void*, unsigned long long, int, unsigned long long) = nullptr;
+    int (*memory_import)(unsigned long long*, void*, int) = nullptr;
+    int (*memory_granularity)(size_t*, const void*, int) = nullptr;
+    int (*address_reserve)(uint64_t*, size_t, size_t, uint64_t, unsigned long long) = nullptr;
+    int (*address_free)(uint64_t, size_t) = nullptr;
+    int (*memory_map)(uint64_t, size_t, size_t, unsigned long long, unsigned long long) = nullptr;
+    int (*memory_unmap)(uint64_t, size_t) = nullptr;
+    int (*memory_access)(uint64_t, size_t, const void*, size_t) = nullptr;
   };
+  SharedAllocation map(unsigned long long handle, uint64_t bytes, int access) const;
+  uint64_t shared_granularity() const;
   Interface call_;
   DeviceDescription device_;
+  int number_ = 0;  // of the device, as the driver has it
 };
 
 }  // namespace bicrl::gpu

@@ -28,8 +28,12 @@ std::optional<uint64_t> first_written(std::span<const std::byte> bytes, uint64_t
 
 }  // namespace
 
-GuardedMemory::GuardedMemory(Driver& driver, const std::vector<uint64_t>& buffer_bytes, uint64_t seed)
-    : driver_(driver), layout_(lay_out(buffer_bytes, seed)), base_(driver.allocate(layout_.bytes)) {
+GuardedMemory::GuardedMemory(Driver& driver, const std::vector<uint64_t>& buffer_bytes, uint64_t seed,
+                             bool is_shared)
+    : driver_(driver),
+      layout_(lay_out(buffer_bytes, seed)),
+      shared_(is_shared ? driver.allocate_shared(layout_.bytes) : SharedAllocation{}),
+      base_(is_shared ? shared_.address : driver.allocate(layout_.bytes)) {
   poison({0, layout_.bytes});
 }
 
@@ -38,7 +42,7 @@ GuardedMemory::~GuardedMemory() {
   if (base_ == 0) return;
   try {
     driver_.fill(base_, 4, 0, layout_.bytes / 4);
-    driver_.release(base_);
+    shared() ? driver_.release(shared_) : driver_.release(base_);
   } catch (const DriverError&) {
   }
 }

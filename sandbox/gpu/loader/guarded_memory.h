@@ -12,7 +12,8 @@ namespace bicrl::gpu {
 class GuardedMemory : public DeviceBuffers {
  public:
   // `driver` outlives this.
-  GuardedMemory(Driver& driver, const std::vector<uint64_t>& buffer_bytes, uint64_t seed);
+  GuardedMemory(Driver& driver, const std::vector<uint64_t>& buffer_bytes, uint64_t seed,
+                bool is_shared = false);
   ~GuardedMemory() override;
   GuardedMemory(const GuardedMemory&) = delete;
   GuardedMemory& operator=(const GuardedMemory&) = delete;
@@ -22,6 +23,7 @@ class GuardedMemory : public DeviceBuffers {
   void release(size_t buffer) override;
   void renew() override;
   void abandon() override { base_ = 0; }
+  const SharedAllocation* shared() const override { return shared_.address != 0 ? &shared_ : nullptr; }
   // A byte of a guard band that no longer holds poison.
   std::optional<Breach> find_breach() override;
 
@@ -30,6 +32,7 @@ class GuardedMemory : public DeviceBuffers {
   Breach nearest(uint64_t place) const;
   Driver& driver_;
   const MemoryLayout layout_;
+  SharedAllocation shared_;  // that base_ is of, if it is shared
   DeviceAddress base_ = 0;
   std::vector<Span> released_;
   std::vector<std::byte> looked_at_;  // kept, as fresh pages take longer than what is copied into them

@@ -22,7 +22,7 @@ class TimedRun {
   // Whether the call is replayed from a graph; else its operations go into a stream one by one.
   bool has_graph() const { return graph_ != nullptr; }
 
-  std::optional<ptx::KernelFault> prepare(std::string_view inputs) { return run_.renew(inputs); }
+  std::optional<ptx::KernelFault> prepare(const CallInputs& inputs) { return run_.renew(inputs); }
   // Of the call, once it is prepared; without a graph if `by_stream`.
   std::optional<ptx::KernelFault> time(bool by_stream, TimedSpan& span);
 

@@ -6,15 +6,17 @@
 //   stdout, and ends bicrl-gpu-load CHANNEL count      says {"devices"}, how many there are, or {"error"},
 //   and ends
 // It first says {"device", "architecture", "driver", "memory_bytes", "memory_gb_per_s", "l2_bytes", "bus",
-// "reaches_host_memory"} or {"error"}. A
+// "reaches_host_memory", "shares_memory"} or {"error"}. A
 // request is packets that carry files and say nothing else ({}), and then {"plan": number}: the plan is that
 // file, the JSON of bicrl-execute's plan, where files have numbers instead of paths, with "code": machine
 // code for each of "ptx", and "limit_s" in place of "lane_operations". Its answer is {"done": true, "retire"}
 // once the files "output_file" and "control_file" hold what bicrl-execute writes to its descriptors; with
 // "retire" it has ended: a context that saw a fault is of no use, nor one whose kernels may have left
-// something behind. A plan with "window" has no "runs": what is said until {"done"} is in window_session.h.
-// With "watched" a tool looks on (sandbox/gpu/sanitizer_report.h): each buffer is an allocation, nothing is
-// poisoned, and the process ends when the other side does, so that the tool can finish its report.
+// something behind. A plan with "own_size": {"draws": [files], "first"} runs on memory of the device that
+// those files share (own_size_session.h). A plan with "window" has no "runs": what is said until {"done"} is
+// in window_session.h. With "watched" a tool looks on (sandbox/gpu/sanitizer_report.h): each buffer is an
+// allocation, nothing is poisoned, and the process ends when the other side does, so that the tool can finish
+// its report.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -30,6 +32,7 @@
 #include "sandbox/gpu/loader/device_run.h"
 #include "sandbox/gpu/loader/shared_poison.h"
 #include "sandbox/runtimes/gpu/mapped_file.h"
+#include "sandbox/runtimes/gpu/own_size_session.h"
 #include "sandbox/runtimes/gpu/window_session.h"
 
 namespace bicrl {
@@ -105,6 +108,10 @@ class Job {
     if (!watched_ && !context_.poison)
       context_.poison.emplace(driver_, contents(plan_.at("poison").get<size_t>()));
     const CallSummary calls = summarise_calls(trace);
+    if (plan_.contains("own_size")) {
+      serve_own_size(program.value(), code, trace, calls);
+      return {};
+    }
     if (plan_.contains("window")) {
       serve_window(program.value(), code, trace, calls);
       return {};
@@ -136,6 +143,30 @@ class Job {
     reusable_ = bicrl::serve_window(driver_, *context_.clock, *context_.poison, device,
                                     trace.output_layout().draw_bytes, files) &&
                 reusable_;
+  }
+
+  void serve_own_size(const DeviceProgram& program, const std::vector<std::string>& code, const Trace& trace,
+                      const CallSummary& calls) {
+    if (!context_.clock) context_.clock.emplace(driver_, contents(plan_.at("nothing").get<size_t>()));
+    context_.poison->spread();
+    std::vector<gpu::SharedAllocation> draws;
+    OwnSizeFiles files{.channel = channel_, .draws = {}, .first = plan_.at("own_size").at("first")};
+    for (const json& number : plan_.at("own_size").at("draws")) {
+      draws.push_back(driver_.map_shared(files_.at(number.get<size_t>()).get(), trace.inputs.draw_bytes));
+      files.draws.push_back(draws.back().address);
+    }
+    {
+      DeviceRun device(driver_, program, code, trace, calls,
+                       {.seed = plan_.at("seed").get<uint64_t>(),
+                        .limit_s = plan_.at("limit_s").get<double>(),
+                        .max_bytes = plan_.at("max_bytes").get<uint64_t>(),
+                        .renewable = true,
+                        .shared = true});
+      reusable_ = bicrl::serve_own_size(driver_, *context_.clock, *context_.poison, device, trace, files) &&
+                  reusable_;
+    }
+    if (!reusable_) return;  // the process ends, and the driver unmaps
+    for (gpu::SharedAllocation& draw : draws) driver_.release(draw);
   }
 
   // Of a draw, by its number in the plan; where it is for as long as the job.
@@ -228,7 +259,8 @@ json description(const gpu::DeviceDescription& device) {
           {"memory_gb_per_s", device.memory_gb_per_s},
           {"l2_bytes", device.l2_bytes},
           {"bus", device.bus},
-          {"reaches_host_memory", device.reaches_host_memory}};
+          {"reaches_host_memory", device.reaches_host_memory},
+          {"shares_memory", device.shares_memory}};
 }
 
 // The next request's files and the number of its plan; nothing if the other side is gone.

@@ -1,7 +1,8 @@
 // How a program is judged whose task is too large to be run here. It is recorded at the task's own size,
 // which needs no data: limits of launches and faults of the host part show there. All trials are made at
 // variants of the task whose constants are smaller (oracle/reduced_sizes.h): every one with a long axis,
-// which alone shows errors behind the first thousands, and one or two of the others, which are secret.
+// which alone shows errors behind the first thousands, and one or two of the others, which are secret. Where
+// there is a device for it, the own size comes last (pipeline_own_size.cpp).
 #include <algorithm>
 
 #include "common/error.h"
@@ -119,7 +120,11 @@ void Pipeline::grade_reduced(Job& job) {
       if (!graded.empty()) job.verdict = before;
       continue;
     }
-    if (!*is_right) return;
+    if (!*is_right) {
+      if (job.verdict.fault_class == "specialised" && judges_own_size(job))
+        judge_own_size(job, *found.sizes, *own);
+      return;
+    }
     if (graded.size() == 1) remarks = job.verdict.diagnostics;
   }
   if (graded.empty()) return;
@@ -127,6 +132,10 @@ void Pipeline::grade_reduced(Job& job) {
   if (graded.size() < kLeastVariants)
     job.verdict.diagnostics +=
         concat(remarks.empty() ? "" : "; ", "compared at one reduced size: the task has no other valid one");
+  if (judges_own_size(job)) {
+    judge_own_size(job, *found.sizes, *own);
+    if (!job.verdict.correct || (job.verdict.graded_at == kOwnSize && options_.measures_times)) return;
+  }
   if (!job.request.protocol.measure_time) return;
   std::vector<CountedSize> counted;
   for (GradedVariant& variant : graded)

@@ -1,0 +1,304 @@
+"""Judges what programs answer at a task's own size, where the task is too large for the oracle's boxes: draws inputs on a device,
+runs the reference there, and compares what programs have left in the device's memory. A process of its own in a box of its own,
+which runs no candidate code; what it expects is in no memory that such code can reach. It also times the task's module, as
+baseline.py does, whose packets these are:
+    own_size.py CHANNEL DEVICE      CHANNEL: a descriptor, a socket of packets; DEVICE: "cuda:0" ("cpu": for tests)
+It first says {"architecture", "device", "torch"} or {"error"}. A request is packets that carry files and say nothing else
+({}), and then {"plan": number}: that file is the JSON
+    {"task": file of the task's code, "variants": [files of smaller texts], "inputs": specs, "init_seed", "secret", "policy",
+     "key": of all these but the secret, "flush_bytes", "leaves": [{"offset", "bytes", "shape", "strides", "dtype"} of each input
+     tensor], "draw_bytes", "answer": spec}
+It answers {"opened": true, "graph": false, "program_bytes": most that a program may take of the device, "memory": {what: bytes},
+"sliced": bool, "remark"} with the descriptors of the memory of two draws, or {"untimed": why it cannot be judged}, and then, until
+it is closed,
+    {"own": "memory", "bytes"} + descriptor        {"step": "done"}        memory of the program, numbered from 0 on
+    {"own": "compare", "draw", "views": [{"memory", "offset", "shape", "strides", "dtype"} of each output tensor]}
+                                                   {"step": "done", "leaves": [[fault class or "", largest error over allowance]]}
+    {"own": "inputs", "draw", "views": [...]}      {"step": "done", "changed": [leaves whose bytes are not the draw's]}
+    {"own": "clock"}                               {"step": "done"}, or {"step": "done", "untimed": why}
+    {"window": "prepare", "draw": number}          {"step": "done"}
+    {"window": "time", "side": "eager", "by_stream": true}     {"step": "done", "event_ms", "host_ms"}
+    {"window": "close"}                            {"done": true, "retire": false}
+or says {"error": why} and ends. A task that was opened last stays, with its draws, for the next candidate on it that
+comes within IDLE_S seconds.
+"""
+import gc
+import json
+import math
+import os
+import select
+import socket
+import sys
+
+import torch
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from baseline import FLUSH_BYTES_OF_TESTS, HostEvent, Server, Side, Task, read_all, set_precision  # noqa: E402
+from oracle_checks import finite_share  # noqa: E402
+from oracle_profile import widened_model  # noqa: E402
+from oracle_reference import Reference  # noqa: E402
+from oracle_values import InvalidTask, running_on, with_leaves  # noqa: E402
+from own_expected import COMPARED, Expected, Shown  # noqa: E402
+from own_inputs import Drawer, natures_of  # noqa: E402
+from shared_memory import SharedMemory  # noqa: E402
+
+DRAWS = 2
+FURTHER_DRAWS = 1  # plain, for statistics
+RESERVE_BYTES = 3 << 30  # contexts, other programs' modules, libraries' workspaces
+MOST_OF_SLICES = 5 << 30  # that references in slices take beside all else
+# Of a reference that is run whole: how many times as much as its inputs and its answer it takes, widened and jittered, with
+# statistics.
+WHOLE_INPUTS, WHOLE_ANSWERS = 4, 16
+GIB = 1 << 30
+IDLE_S = 2.0
+
+
+class NotGradable(Exception):
+    pass
+
+
+def tensors_of(spec):
+    """Of a described value, in depth-first order."""
+    return [spec] if spec["t"] == "tensor" else [leaf for item in spec.get("items", []) for leaf in tensors_of(item)]
+
+
+def equal_bytes(a, b):
+    """Both begin at multiples of 64."""
+    words = a.numel() // 8 * 8
+    pairs = zip(a[:words].view(torch.int64).split(COMPARED), b[:words].view(torch.int64).split(COMPARED))
+    return all(torch.equal(x, y) for x, y in pairs) and torch.equal(a[words:], b[words:])
+
+
+class OwnSizeTask(Task):
+    """A task at its own size on a device: draws, what is expected on them, and the module for the clock."""
+
+    def __init__(self, plan, code, variants, device):
+        self.device, self.plan = device, plan
+        self.regions, self.sides, self.remark = [], {}, ""
+        set_precision(plan["policy"] == "tf32")
+        torch.backends.cudnn.deterministic = True
+        self.shown = Shown(variants, plan["init_seed"])
+        natures = natures_of(variants[0], plan["init_seed"], plan["secret"])
+        self.reference = Reference(code, plan["init_seed"])
+        self.reference.find_arguments()
+        self.reference.build()
+        if isinstance(self.reference.model, torch.nn.Module):
+            self.reference.model = self.reference.model.to(device)
+            self.reference.wide = widened_model(self.reference.model)
+        self.drawer = Drawer(self.reference, natures, plan["inputs"], plan["secret"], device)
+        if not any(nature.changes for nature in natures):
+            raise NotGradable("get_inputs() gives the same values under every seed, so that nothing about them is secret")
+        self.expected = Expected(self.reference, self.drawer, self.shown.cut, plan["policy"], device)
+
+    def prepare(self):
+        """Whatever this has made of draws and answers by the time that it fails, close() frees."""
+        self.find_memory()
+        with running_on(self.device):
+            self.draw()
+
+    def find_memory(self):
+        """Whether the device has room: the table of memory, which decides before anything is launched."""
+        counts = [(math.prod(leaf["shape"]), getattr(torch, leaf["dtype"]).itemsize) for leaf in tensors_of(self.plan["answer"])]
+        answer = sum(count * size for count, size in counts)
+        expected = DRAWS * sum(count * (size + 4) for count, size in counts)
+        reference = MOST_OF_SLICES if self.shown.cut else (WHOLE_INPUTS * self.plan["draw_bytes"] + WHOLE_ANSWERS * answer)
+        draws = DRAWS * self.plan["draw_bytes"]
+        self.memory = {"draws": draws, "expected": expected, "reference": FURTHER_DRAWS * self.plan["draw_bytes"] + reference,
+                       "program": self.plan["draw_bytes"] + answer}
+        if self.device.type != "cuda":
+            self.program_bytes = FLUSH_BYTES_OF_TESTS << 10
+            return
+        free, total = torch.cuda.mem_get_info(self.device)
+        self.program_bytes = total - draws - expected - RESERVE_BYTES
+        need = draws + expected + max(self.memory["reference"], self.memory["program"]) + RESERVE_BYTES
+        if need > free:
+            raise NotGradable(f"its draws, answers and reference{'' if self.shown.cut else ', which is run whole,'} take "
+                              f"{need / GIB:.0f} GiB of the device's memory, of which {free / GIB:.0f} are free")
+
+    def views(self, region):
+        return [region.view(leaf["offset"], leaf["shape"], leaf["strides"], leaf["dtype"]) for leaf in self.plan["leaves"]]
+
+    def draw(self):
+        self.regions = [SharedMemory(self.plan["draw_bytes"], self.device) for _ in range(DRAWS)]
+        kept = [self.views(region) for region in self.regions]
+        for views in kept:
+            for view, leaf in zip(views, self.drawer.draw()):
+                view.copy_(leaf)
+        concentrates = self.drawer.can_concentrate() and self.stays_finite(kept[1])
+        if concentrates:
+            self.drawer.concentrate(kept[1])
+        else:
+            self.remark = "at its own size no draw has its mass in few places"
+        others = [[leaf.to(self.device) for leaf in self.drawer.draw()] for _ in range(FURTHER_DRAWS)]
+        self.expected.compute(kept, others, concentrates)
+        del others
+        if not any(self.expected.shows_hole(draw, kept[draw]) for draw in range(DRAWS)):
+            self.remark += "; " * bool(self.remark) + "at its own size a thousandth of an axis may be left out unseen"
+        self.free()
+
+    def stays_finite(self, tensors):
+        """Whether the answer is as finite on such inputs as on plain ones, as far as its first places show."""
+        _, end, count = self.expected.slices(tensors)[0]
+        part = [x[:end] if count is not None and i in self.expected.cut else x for i, x in enumerate(tensors)]
+        plain = finite_share(self.expected.own(part))
+        return finite_share(self.expected.own(self.expected.concentrated(part))) >= plain
+
+    def free(self):
+        gc.collect()
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+            torch.cuda.empty_cache()
+
+    def start_clock(self):
+        """Throws NotGradable if there can be no times."""
+        if self.shown.writes:
+            raise NotGradable("the task's module writes to its inputs, so its calls cannot be repeated on them")
+        torch.backends.cudnn.deterministic = False
+        model = self.reference.model
+        is_module = isinstance(model, torch.nn.Module)
+        self.kept = list(model.state_dict(keep_vars=True).values()) if is_module else []
+        self.kept_values = [x.detach().clone() for x in self.kept]
+        bytes_of_flush = self.plan["flush_bytes"] if self.device.type == "cuda" else FLUSH_BYTES_OF_TESTS
+        self.flushed = torch.empty(bytes_of_flush // 4, dtype=torch.int32, device=self.device)
+        self.events = [torch.cuda.Event(enable_timing=True) if self.device.type == "cuda" else HostEvent() for _ in range(2)]
+        try:
+            with running_on(self.device):
+                side = Side(model, self.arguments(0), self.device)
+                side.answer = None
+                side.find_waits(self.flush)
+        except torch.OutOfMemoryError:
+            raise NotGradable("the device has no room for the task's module beside what is compared") from None
+        self.sides = {"eager": side}
+
+    def arguments(self, draw):
+        return with_leaves(self.drawer.form, self.views(self.regions[draw]))
+
+    def take_draw(self, draw):
+        for tensor, value in zip(self.kept, self.kept_values):
+            tensor.detach().copy_(value)
+        self.sides["eager"].inputs = self.arguments(draw)
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
+    def time(self, name, by_stream):
+        with running_on(self.device):
+            said = super().time(name, by_stream)
+        self.sides[name].answer = None
+        return said
+
+    def stop_clock(self):
+        self.sides, self.kept, self.kept_values, self.flushed = {}, [], [], None
+        torch.backends.cudnn.deterministic = True
+        self.free()
+
+    def close(self):
+        self.expected, self.sides = None, {}
+        for region in self.regions:
+            region.close()
+
+
+class OwnSizeServer(Server):
+    is_open = False
+
+    def receive(self):
+        """As the baseline's; but what nobody asks for is given back to whoever else uses the device."""
+        if self.task is not None and not self.is_open and not select.select([self.channel], [], [], IDLE_S)[0]:
+            self.forget()
+        return super().receive()
+
+    def window(self, files, number):
+        plan = json.loads(read_all(files[number]))
+        if why := self.why_not(plan, files):
+            self.forget()  # behind the handlers below, which keep what was being computed
+            return self.refuse(why)
+        task, self.programs, self.is_open = self.task, [], True
+        said = {"opened": True, "graph": False, "program_bytes": task.program_bytes, "memory": task.memory,
+                "sliced": bool(task.shown.cut), "remark": task.remark}
+        socket.send_fds(self.channel, [json.dumps(said).encode()], [region.descriptor for region in task.regions])
+        while True:
+            asked, fds = self.receive()
+            if asked is None:
+                sys.exit(0)
+            if asked.get("window") == "close":
+                break
+            self.say({"step": "done", **self.serve_one(asked, fds)})
+        task.stop_clock()
+        for memory in self.programs:
+            memory.close()
+        self.programs, self.is_open = [], False
+        self.say({"done": True, "retire": False})
+
+    def why_not(self, plan, files):
+        try:
+            self.open(plan, files)
+            return ""
+        except (InvalidTask, NotGradable) as why:
+            return str(why)
+        except torch.OutOfMemoryError:
+            return "the device has too little memory for its reference"
+        except Exception as error:  # what a device refuses, or no device can do
+            return f"{type(error).__name__}: {str(error)[:300]}"
+
+    def serve_one(self, asked, fds):
+        what = asked.get("own") or asked["window"]
+        if what == "memory":
+            self.programs.append(SharedMemory(asked["bytes"], self.device, fds[0]))
+        elif what == "compare":
+            return {"leaves": self.task.expected.compare(asked["draw"], self.views(asked))}
+        elif what == "inputs":
+            return {"changed": self.changed_inputs(asked)}
+        elif what == "clock":
+            try:
+                self.task.start_clock()
+            except NotGradable as why:
+                return {"untimed": str(why)}
+        elif what == "prepare":
+            self.task.take_draw(asked["draw"])
+        else:
+            return self.task.time(asked["side"], asked["by_stream"])
+        return {}
+
+    def views(self, asked):
+        return [self.programs[view["memory"]].view(view["offset"], view["shape"], view["strides"], view["dtype"])
+                for view in asked["views"]]
+
+    def changed_inputs(self, asked):
+        """Bytes are compared, as a NaN is no number but stays itself."""
+        changed = []
+        for index, (view, leaf) in enumerate(zip(asked["views"], self.task.plan["leaves"])):
+            if view["memory"] is None:  # the program has no use for it
+                continue
+            memory = self.programs[view["memory"]].tensor
+            given = self.task.regions[asked["draw"]].tensor
+            size = leaf["bytes"]
+            if not equal_bytes(memory[view["offset"]:view["offset"] + size], given[leaf["offset"]:leaf["offset"] + size]):
+                changed.append(index)
+        return changed
+
+    def open(self, plan, files):
+        if self.key == plan["key"]:
+            return
+        self.forget()
+        code = read_all(files[plan["task"]]).decode()
+        variants = [read_all(files[number]).decode() for number in plan["variants"]]
+        self.task = OwnSizeTask(plan, code, variants, self.device)
+        self.task.prepare()
+        self.key = plan["key"]
+
+    def forget(self):
+        if self.task is not None:
+            self.task.close()
+        super().forget()
+        gc.collect()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    server = OwnSizeServer(int(sys.argv[1]), sys.argv[2])
+    try:
+        with torch.no_grad():
+            server.serve()
+    except Exception as error:
+        server.say({"error": f"{type(error).__name__}: {str(error)[:300]}"})
+        raise
