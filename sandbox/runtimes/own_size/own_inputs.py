@@ -24,7 +24,7 @@ def natures_of(variant, init_seed, secret):
 
 
 def may_concentrate(nature):
-    return nature.changes and not nature.sorted and not nature.symmetric
+    return nature.changes and not (nature.literal or nature.sorted or nature.symmetric)
 
 
 class Drawer:

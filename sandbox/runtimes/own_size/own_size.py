@@ -86,7 +86,7 @@ class OwnSizeTask(Task):
             self.reference.model = self.reference.model.to(device)
             self.reference.wide = widened_model(self.reference.model)
         self.drawer = Drawer(self.reference, natures, plan["inputs"], plan["secret"], device)
-        if not any(nature.changes for nature in natures):
+        if all(nature.literal for nature in natures):
             raise NotGradable("get_inputs() gives the same values under every seed, so that nothing about them is secret")
         self.expected = Expected(self.reference, self.drawer, self.shown.cut, plan["policy"], device)
 

@@ -102,7 +102,7 @@ TEST_CASE("a program that is wrong at its own size is refused", "[gpu]") {
 
 TEST_CASE("an answer that comes without kernels is no program's", "[gpu]") {
   const json copy{{"op", "copy"}, {"target", gpu_view(1, 4)}, {"source", gpu_view(0, 4)}};
-  check_fault(judge({.ops = {copy, gpu_launch("count", 0)}, .forward = "x * 1"}), FaultClass::kNonFinite);
+  check_fault(judge({.ops = {copy, gpu_launch("count", 0)}, .forward = "x * 1"}), FaultClass::kWrongValue);
   check_fault(judge({.ops = {copy, gpu_launch("twice", /*n=*/0)}, .forward = "x * 1"}),
               FaultClass::kDeadKernel);
   check_right(judge({.ops = {copy, gpu_launch("twice", 0)}, .forward = "x * 1", .trivial_outputs = {true}}));
@@ -112,7 +112,7 @@ TEST_CASE("a later call is compared where it may answer otherwise than the first
   // The second launch finds the counter changed.
   const json ops{gpu_launch("twice"), gpu_launch("twice")}, other{gpu_launch("twice", /*n=*/3)};
   check_right(judge({.ops = ops, .repeats = {ops, ops}}));
-  check_fault(judge({.ops = {gpu_launch("twice")}, .repeats = {other, other}}), FaultClass::kNonFinite);
+  check_fault(judge({.ops = {gpu_launch("twice")}, .repeats = {other, other}}), FaultClass::kWrongValue);
 }
 
 TEST_CASE("a program that is right only while nobody times it is found out at its own size") {
