@@ -29,8 +29,10 @@ TEST_CASE("bench programs are the same of half a group, and every task has some"
   known.id = "b";
   unknown.id = "d";
   CHECK(bench_programs(BenchSettings{}, {unknown}) == nullptr);
-  CHECK(bench_programs({.programs = path}, {known})->of("b", 0, 2) == "q");
-  CHECK_THROWS_WITH(bench_programs({.programs = path}, {known, unknown}),
+  BenchSettings settings;
+  settings.programs = path;
+  CHECK(bench_programs(settings, {known})->of("b", 0, 2) == "q");
+  CHECK_THROWS_WITH(bench_programs(settings, {known, unknown}),
                     ContainsSubstring("no program for task d") && ContainsSubstring("programs.json"));
   write_file_atomically(path, R"({"a": "p"})");
   CHECK_THROWS_WITH(BenchPrograms::from_file(path), ContainsSubstring("bench.programs"));

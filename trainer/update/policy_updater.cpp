@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "common/error.h"
@@ -13,6 +14,7 @@
 #include "common/rng.h"
 #include "trainer/ranks/device_use.h"
 #include "trainer/update/chunk_figures.h"
+#include "trainer/update/packing/balance.h"
 
 namespace bicrl {
 namespace {
@@ -128,16 +130,25 @@ StepKeys PolicyUpdater::chosen_keys(const std::vector<Experience>& experiences,
   return all_gather_lists(control_, own);
 }
 
-UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& experiences, const StepKeys& scored_keys,
+UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& generated,
+                                      const StepKeys& generated_keys,
                                       const std::vector<SupervisedBatch>& imitated) {
   const DeviceUse use(policy_.device());
+  const auto epoch_key = [&](int64_t epoch) {
+    return mix_key({settings_.seed, static_cast<uint64_t>(steps_), static_cast<uint64_t>(epoch)});
+  };
+  // By the first epoch; the minibatches of others are of others.
+  std::optional<BalancedStep> balanced;
+  if (control_.size() > 1)
+    balanced = balance(generated, generated_keys, settings_.responses_per_update, epoch_key(0), control_);
+  const std::vector<Experience>& experiences = balanced ? balanced->experiences : generated;
+  const StepKeys& scored_keys = balanced ? balanced->keys : generated_keys;
   const std::vector<LiveSequence> sequences = sequences_of(experiences);
   const StepKeys shares =
       settings_.objective->scores_every_token() ? scored_keys : chosen_keys(experiences, sequences);
   UpdateTotals totals(settings_.objective->figures());
   for (int64_t epoch = 0; epoch < settings_.epochs; ++epoch) {
-    const uint64_t key =
-        mix_key({settings_.seed, static_cast<uint64_t>(steps_), static_cast<uint64_t>(epoch)});
+    const uint64_t key = epoch_key(epoch);
     for (const Minibatch& minibatch : deal_minibatches(
              shares, control_.rank(), settings_.responses_per_update, settings_.surrogate, key)) {
       std::vector<LiveSequence> chosen;

@@ -4,14 +4,14 @@
 // these alone are trained: optimizer, gradients and state are theirs. Not thread-safe; every method that is
 // not const is collective.
 //
-// How this folder works: minibatch.h deals a step's experiences out to updates, live_layout.h and packing.h
-// lay their sequences out for one pass of the policy (sft.h does it for supervised samples), scored_pass.h
-// runs it chunk by chunk, objective/objective.h says which tokens are scored in
-// which rounds and what is minimised at each, gradient_buckets.h sums gradients over
-// passes and ranks, and adamw.h takes the step at the rate of learning_rate.h (by fused_optimizer.h where
-// there are kernels). sharding.h says what ranks
-// divide among them, parameter_gatherer.h lends a rank the parameters that others hold. update_figures.h
-// is what an update reports, of what chunk_figures.h keeps on the device, training_memory.h what it needs.
+// How this folder works: minibatch.h deals a step's experiences out to updates, balance.h to ranks,
+// live_layout.h and packing.h lay their sequences out for one pass of the policy (sft.h does it for
+// supervised samples), scored_pass.h runs it chunk by chunk, objective/objective.h says which tokens are
+// scored in which rounds and what is minimised at each, gradient_buckets.h sums gradients over passes and
+// ranks, and adamw.h takes the step at the rate of learning_rate.h (by fused_optimizer.h where there are
+// kernels). sharding.h says what ranks divide among them, parameter_gatherer.h lends a rank the parameters
+// that others hold. update_figures.h is what an update reports, of what chunk_figures.h keeps on the device,
+// training_memory.h what it needs.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -77,10 +77,11 @@ class PolicyUpdater {
   PolicyUpdater(const PolicyUpdater&) = delete;
   PolicyUpdater& operator=(const PolicyUpdater&) = delete;
 
-  // One step of reinforcement: the updates that `scored_keys`, of all ranks, ask for (shares_of() of the
-  // experiences, by rank), then one for each batch that is imitated. No experience on any rank and no batch:
-  // no update, totals of zeros. Throws Error on malformed rollouts.
-  UpdateTotals reinforce(const std::vector<Experience>& experiences, const StepKeys& scored_keys,
+  // One step of reinforcement: the updates that `generated_keys`, of all ranks, ask for (shares_of() of the
+  // experiences, by rank), each of them shared out to ranks anew (packing/balance.h), then one for each batch
+  // that is imitated. No experience on any rank and no batch: no update, totals of zeros. Throws Error on
+  // malformed rollouts.
+  UpdateTotals reinforce(const std::vector<Experience>& generated, const StepKeys& generated_keys,
                          const std::vector<SupervisedBatch>& imitated = {});
   // One step of one update from all samples of all ranks (none if no token of them is supervised).
   UpdateTotals supervise(const SupervisedBatch& batch);

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+#include <numeric>
 #include <set>
 
 #include "common/rng.h"
@@ -155,4 +157,81 @@ TEST_CASE("what an update holds, and so the policy, does not depend on the numbe
   };
   const at::Tensor alone = parameters_on(1);
   for (int ranks : {2, 3}) CHECK((parameters_on(ranks) - alone).abs().max().item<double>() < 1e-7);
+}
+
+namespace {
+
+// Lengths as policies write them: some are many times as long as others.
+StepKeys uneven_shares(int ranks) {
+  StepKeys shares(static_cast<size_t>(ranks));
+  RandomStream random(5);
+  for (int64_t g = 0; g < 64; ++g)
+    for (int64_t s = 0; s < 8; ++s)
+      shares[static_cast<size_t>(g % ranks)].push_back(
+          {g, s, 1 + static_cast<int64_t>(std::min(4096.0, 1000 * std::exp(0.7 * random.normal())))});
+  return shares;
+}
+
+StepKeys moved(const StepKeys& shares, const std::vector<std::vector<int>>& ranks) {
+  StepKeys result(shares.size());
+  for (size_t rank = 0; rank < shares.size(); ++rank)
+    for (size_t i = 0; i < shares[rank].size(); ++i)
+      result.at(static_cast<size_t>(ranks[rank].at(i))).push_back(shares[rank][i]);
+  for (auto& of_rank : result)
+    std::ranges::stable_sort(of_rank, {},
+                             [](const ExperienceKey& k) { return std::pair(k.group, k.sample); });
+  return result;
+}
+
+// Of all minibatches, the tokens of the rank with the most, over those of all ranks on average.
+double imbalance(const StepKeys& shares, int64_t limit, uint64_t key) {
+  std::vector<std::vector<double>> tokens;  // by minibatch and rank
+  for (size_t rank = 0; rank < shares.size(); ++rank) {
+    const auto minibatches = deal_minibatches(shares, static_cast<int>(rank), limit, {}, key);
+    tokens.resize(minibatches.size(), std::vector<double>(shares.size()));
+    for (size_t m = 0; m < minibatches.size(); ++m)
+      for (const size_t i : minibatches[m].mine)
+        tokens[m][rank] += static_cast<double>(shares[rank].at(i).scored_tokens);
+  }
+  double slowest = 0, mean = 0;
+  for (const auto& of_ranks : tokens) {
+    slowest += *std::ranges::max_element(of_ranks);
+    mean += std::accumulate(of_ranks.begin(), of_ranks.end(), 0.0) / static_cast<double>(of_ranks.size());
+  }
+  return slowest / mean;
+}
+
+}  // namespace
+
+TEST_CASE("balanced ranks have equal work in every minibatch, which holds what it held") {
+  for (const int ranks : {2, 4, 8}) {
+    const StepKeys shares = uneven_shares(ranks);
+    const StepKeys balanced = moved(shares, balanced_ranks(shares, 64, 3));
+    CHECK(imbalance(shares, 64, 3) > 1.1);
+    CHECK(imbalance(balanced, 64, 3) < 1.03 + 0.02 * ranks);
+    const auto before = deal(shares, 64, {}, 3), after = deal(balanced, 64, {}, 3);
+    REQUIRE(after.size() == before.size());
+    for (size_t m = 0; m < before.size(); ++m) CHECK(after[m].members == before[m].members);
+  }
+  // Of one minibatch, groups stay whole.
+  const StepKeys shares = uneven_shares(4);
+  const auto ranks = balanced_ranks(shares, 0, 3);
+  for (size_t rank = 0; rank < shares.size(); ++rank)
+    for (size_t i = 8; i < shares[rank].size(); ++i)
+      if (shares[rank][i].group == shares[rank][i - 1].group) CHECK(ranks[rank][i] == ranks[rank][i - 1]);
+}
+
+TEST_CASE("balanced ranks keep what is in no minibatch, and two of one name together") {
+  const StepKeys shares = {{{0, 0, 0}, {0, 1, 5}, {0, 1, 900}, {2, 0, 7}, {2, 1, 8}}, {{1, 0, 3}, {1, 1, 0}}};
+  for (const int64_t limit : {0, 1, 2}) {
+    const auto ranks = balanced_ranks(shares, limit, 3);
+    CHECK(ranks[0][0] == 0);
+    CHECK(ranks[1][1] == 1);
+    CHECK(ranks[0][1] == ranks[0][2]);
+    const StepKeys balanced = moved(shares, ranks);
+    const auto before = deal(shares, limit, {}, 3), after = deal(balanced, limit, {}, 3);
+    REQUIRE(after.size() == before.size());
+    for (size_t m = 0; m < before.size(); ++m) CHECK(after[m].members == before[m].members);
+  }
+  CHECK(balanced_ranks({{}, {}}, 4, 3) == std::vector<std::vector<int>>{{}, {}});
 }

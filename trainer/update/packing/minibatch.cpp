@@ -1,6 +1,7 @@
 #include "trainer/update/packing/minibatch.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "common/error.h"
@@ -28,6 +29,24 @@ std::vector<Member> members_in_order(const StepKeys& shares) {
   return members;
 }
 
+// The members of each minibatch.
+std::vector<std::vector<Member>> deal(const StepKeys& shares, int64_t responses_per_update, uint64_t key) {
+  std::vector<Member> members = members_in_order(shares);
+  const auto count = static_cast<int64_t>(members.size());
+  if (count == 0) return {};
+  const int64_t limit = responses_per_update == 0 ? count : responses_per_update;
+  const int64_t parts = (count + limit - 1) / limit;
+  if (parts > 1) RandomStream(key).shuffle(members);
+  std::vector<std::vector<Member>> minibatches;
+  for (int64_t part = 0; part < parts; ++part)
+    minibatches.emplace_back(members.begin() + count * part / parts,
+                             members.begin() + count * (part + 1) / parts);
+  return minibatches;
+}
+
+// Rows of a prompt as tokens of a response, each of which has some three rows: about as many as prompts have.
+constexpr int64_t kPromptTokens = 300;
+
 }  // namespace
 
 std::vector<ExperienceKey> shares_of(const std::vector<Experience>& experiences) {
@@ -38,19 +57,11 @@ std::vector<ExperienceKey> shares_of(const std::vector<Experience>& experiences)
 
 std::vector<Minibatch> deal_minibatches(const StepKeys& shares, int rank, int64_t responses_per_update,
                                         const SurrogateSettings& surrogate, uint64_t key) {
-  std::vector<Member> members = members_in_order(shares);
-  const auto count = static_cast<int64_t>(members.size());
-  if (count == 0) return {};
-  const int64_t limit = responses_per_update == 0 ? count : responses_per_update;
-  const int64_t parts = (count + limit - 1) / limit;
-  if (parts > 1) RandomStream(key).shuffle(members);
   std::vector<Minibatch> minibatches;
-  for (int64_t part = 0; part < parts; ++part) {
-    const int64_t begin = count * part / parts, end = count * (part + 1) / parts;
+  for (const std::vector<Member>& members : deal(shares, responses_per_update, key)) {
     ScoredCounts total;
     std::vector<std::pair<size_t, int64_t>> own;  // index, scored tokens
-    for (int64_t i = begin; i < end; ++i) {
-      const Member& member = members[static_cast<size_t>(i)];
+    for (const Member& member : members) {
       total.add(member.share.scored_tokens);
       if (member.rank == rank) own.emplace_back(member.index, member.share.scored_tokens);
     }
@@ -63,6 +74,39 @@ std::vector<Minibatch> deal_minibatches(const StepKeys& shares, int rank, int64_
     }
   }
   return minibatches;
+}
+
+std::vector<std::vector<int>> balanced_ranks(const StepKeys& shares, int64_t responses_per_update,
+                                             uint64_t key) {
+  std::vector<std::vector<int>> ranks;
+  for (size_t rank = 0; rank < shares.size(); ++rank)
+    ranks.emplace_back(shares[rank].size(), static_cast<int>(rank));  // of what is in no minibatch
+  std::map<std::pair<int64_t, int64_t>, int> rank_of;                 // by group and sample
+  for (const std::vector<Member>& minibatch : deal(shares, responses_per_update, key)) {
+    std::map<int64_t, std::pair<int64_t, std::vector<Member>>> by_group;  // tokens, members
+    for (const Member& member : minibatch) {
+      auto& [tokens, members] =
+          by_group.try_emplace(member.share.group, kPromptTokens, std::vector<Member>()).first->second;
+      tokens += member.share.scored_tokens;
+      members.push_back(member);
+    }
+    std::vector<std::pair<int64_t, std::vector<Member>>> sets;
+    for (auto& [group, set] : by_group) sets.push_back(std::move(set));
+    // The largest first, each to the rank with the least so far.
+    std::ranges::stable_sort(sets, std::ranges::greater(), [](const auto& set) { return set.first; });
+    std::vector<int64_t> load(shares.size(), 0);
+    for (const auto& [tokens, members] : sets) {
+      const int least = static_cast<int>(std::ranges::min_element(load) - load.begin());
+      for (const Member& member : members) {
+        // One that is there twice, of two steps, has to keep its order.
+        const auto known = rank_of.try_emplace({member.share.group, member.share.sample}, least).first;
+        ranks[static_cast<size_t>(member.rank)][member.index] = known->second;
+        load[static_cast<size_t>(known->second)] += member.share.scored_tokens;
+      }
+      load[static_cast<size_t>(least)] += kPromptTokens;
+    }
+  }
+  return ranks;
 }
 
 }  // namespace bicrl

@@ -34,4 +34,11 @@ struct Minibatch {
 std::vector<Minibatch> deal_minibatches(const StepKeys& shares, int rank, int64_t responses_per_update,
                                         const SurrogateSettings& surrogate, uint64_t key);
 
+// By rank and in the order of its experiences, the rank that is to train each, so that all ranks have nearly
+// as much to do in every minibatch that deal_minibatches() makes with the same arguments: an update takes as
+// long as its slowest rank. Responses of a minibatch to one prompt stay together, as do those of one group
+// and sample. Equal on every rank.
+std::vector<std::vector<int>> balanced_ranks(const StepKeys& shares, int64_t responses_per_update,
+                                             uint64_t key);
+
 }  // namespace bicrl
