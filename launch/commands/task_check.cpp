@@ -118,7 +118,7 @@ class OwnSizeChecks {
     size_t gradable = 0;
     for (auto& [id, answer] : asked_) {
       const OwnSizeResult result = answer.get();
-      const std::string& refused = result.end.done() ? result.ungradable : result.end.reason;
+      const std::string& refused = result.end ? result.end.reason : result.ungradable;
       gradable += refused.empty();
       out << name << " " << id << "  "
           << (refused.empty() ? concat("own size on this GPU: ", result.memory)
