@@ -113,8 +113,8 @@ class CommandServices : public curation::Services {
   curation::TableConverter& tables() override { return tables_; }
   curation::Generator generator() override {
     if (generator_version_.empty())
-      generator_version_ =
-          concat("bicrl ", kProgramVersion.version, " ", curation::program_hash(fs::read_symlink("/proc/self/exe")));
+      generator_version_ = concat("bicrl ", kProgramVersion.version, " ",
+                                  curation::program_hash(fs::read_symlink("/proc/self/exe")));
     return {.program = {}, .version = generator_version_};
   }
   bool stop_requested() override { return bicrl::stop_requested(); }

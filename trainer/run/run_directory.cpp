@@ -16,9 +16,9 @@
 #include "common/error.h"
 #include "common/files/files.h"
 #include "common/log.h"
+#include "common/program_version.h"
 #include "episode/run_format.h"
 #include "trainer/run/reports/machine_description.h"
-#include "common/program_version.h"
 #include "verdict/verifier_description.h"
 
 namespace bicrl {

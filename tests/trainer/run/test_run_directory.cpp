@@ -7,8 +7,8 @@
 
 #include "common/error.h"
 #include "common/files/files.h"
-#include "tests/support/support.h"
 #include "common/program_version.h"
+#include "tests/support/support.h"
 #include "verdict/verifier_description.h"
 
 namespace bicrl {
