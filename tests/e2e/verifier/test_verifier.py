@@ -26,7 +26,7 @@ server = Server("workers=2", *PATIENT)
 
 # ---- What it says of itself
 described = server.stub.Describe(messages.DescribeRequest(), timeout=60)
-expect(described.workers == 2 and described.backend and described.protocol_version == "7", "Describe", described)
+expect(described.workers == 2 and described.backend and described.protocol_version == "8", "Describe", described)
 expect(described.protocol == messages.Protocol(tolerance="profile", trials=4, size="fitting", specialised="wrong") and described.clock == "model",
        "what a request gets that asks for nothing", described)
 expect({"namespaces", "seccomp", "rlimits"} <= set(described.sandbox_features), "features", described)
