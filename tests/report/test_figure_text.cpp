@@ -33,7 +33,7 @@ TEST_CASE("keys of metrics.jsonl have the units that their documentation names")
         "train_mfu"}},
       {Unit::kSeconds,
        {"train_seconds", "step_seconds", "checkpoint_stall_seconds", "checkpoint_write_seconds",
-        "rollout_seconds", "verify_wait_seconds"}},
+        "rollout_seconds", "verify_wait_seconds", "rank_seconds"}},
       {Unit::kPerSecond,
        {"rank_trained_tokens_per_second", "rows_per_second", "tokens_per_second",
         "rank_generated_tokens_per_second"}},
