@@ -51,7 +51,7 @@ with folder() as temporary:
 
     # ---- Both are told, and used.
     described = server.stub.Describe(messages.DescribeRequest(), timeout=60)
-    expect(described.backend.startswith("gpu/Pretended GPU/sm_90/driver-13.0+ptx/"), "the model names the backend", described)
+    expect(re.match(r"gpu/Pretended GPU/sm_90/driver-13\.0/own-sizes-\d+\+ptx/", described.backend), "the model names the backend", described)
     for number in (0, 1):
         expect(any(line.startswith(f"gpu {number}: Pretended GPU") for line in described.sandbox_features), "each GPU is told", described)
     for i in range(4):
