@@ -1,4 +1,5 @@
 """expand.py: its form on templates made here, and that every program of the corpora expands."""
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -92,11 +93,19 @@ def check_form():
 
 
 def check_corpora():
-    """No program keeps a marker or a hole."""
+    """No program keeps a marker or a hole; each template has its line in README.md and a user."""
+    users = set()
     for path in (path for folder in expand.FOLDERS for path in sorted(folder.glob("*.py"))):
         text = expand.read_program(path)
         rest = [line for line in text.split("\n") if expand.MARKER.fullmatch(line) or expand.HOLE.fullmatch(line)]
         if rest: failures.append(f"{path} expands to a text with {rest}")
+        users |= set(re.findall(r"^# task: \S+, template: (\w+)", path.read_text(encoding="utf-8"), re.M))
+    templates = {path.name for path in expand.TEMPLATES.iterdir()}
+    for name in templates: users |= set(re.findall(r"^# template: (\w+)", (expand.TEMPLATES / name).read_text(encoding="utf-8"), re.M))
+    readme = (expand.HERE / "README.md").read_text(encoding="utf-8")
+    described = re.findall(r"^\| `(\w+)` \|", readme.partition("## Templates")[2], re.M)
+    equal("used templates", sorted(users), sorted(templates))
+    equal("templates of README.md", described, sorted(templates))
 
 
 check_corpora()
