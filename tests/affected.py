@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
-ALWAYS = ("house check", "document check", "affected check")
+ALWAYS = ("house check", "document check", "affected check", "corpora check")
 # Subcommands of bicrl itself (launch/CMakeLists.txt); a script that starts no other one needs no learner's module.
 WITHOUT_LEARNER = {"verifier", "verify", "doctor", "curate", "report", "watch"}
 WITH_LEARNER = {"train", "sft", "eval", "generate", "init", "rescore", "tasks", "config"}
-CORPORA = ("tests/hacks/", "tests/honest/")
+CORPORA = ("tests/hacks/", "tests/honest/", "tests/corpora/templates/")
 # Read by the checks that always run alone.
 TEXT = re.compile(r"(docs|bench)/|.*\.md$|LICENSE$|tests/behaviour/")
 

@@ -29,6 +29,7 @@ selects(["sandbox/verifier/judge.cpp"], verifier[1:] + learner[1:], ("ptx/test_a
 selects(["common/config/config.h"], learner + verifier[1:])
 selects(["sandbox/runtimes/oracle.py"], verifier[1:] + learner[1:], ("policy/test_tokenizer",))
 selects(["tests/hacks/exit_handlers.py"], ("sandbox/test_hack_corpus",), ("trainer/test_run_directory",))
+selects(["tests/corpora/templates/affine"], ("sandbox/test_hack_corpus",), ("trainer/test_run_directory",))
 selects(["tests/e2e/test_resume.py"], ("e2e: test_resume",), ("e2e: test_replay", "trainer/test_run_directory"))
 selects(["tests/trainer/fixtures.h"], ("trainer/test_minibatch",), ("rollout/test_acceptance",))
 selects(["docs/training.md", "README.md"], affected.ALWAYS, learner + verifier)

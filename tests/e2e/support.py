@@ -16,7 +16,11 @@ from pathlib import Path
 BINARY = os.environ["BICRL_BINARY"]
 SOURCE = Path(os.environ["BICRL_SOURCE"])
 DATA = Path(os.environ.get("BICRL_DATA", SOURCE / ".." / "shared" / "data"))
+CANDIDATES = SOURCE / "tests" / "sandbox" / "candidates"
 SKIPPED = 77
+
+sys.path.append(str(SOURCE / "tests" / "corpora"))
+from expand import read_program  # noqa: E402
 
 MPIRUN = ["mpirun", "--bind-to", "none", "--oversubscribe"]
 ENVIRONMENT = {
@@ -53,6 +57,11 @@ def patient(seconds, prefix="verifier.server."):
     """Overrides: limits of time that a program with an end does not meet, however busy the machine is. Verdicts, and figures made
     of them, must not depend on that."""
     return [f"{prefix}{key}={seconds}" for key in ("limits.compile_s", "limits.record_s", "oracle.cpu_s")]
+
+
+def candidate_text(name):
+    """A program of CANDIDATES as the verifier gets it."""
+    return read_program(CANDIDATES / f"{name}.py")
 
 
 def ours_and_published(ours, published):

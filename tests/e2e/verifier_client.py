@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from support import ENVIRONMENT, SKIPPED, SOURCE, expect, started_verifier
+from support import CANDIDATES, ENVIRONMENT, SKIPPED, SOURCE, candidate_text, expect, started_verifier
 
 try:
     import grpc
@@ -23,16 +23,15 @@ messages = importlib.import_module("verifier_pb2")
 services = importlib.import_module("verifier_pb2_grpc")
 
 ENVIRONMENT.setdefault("BICRL_PYTHON", os.environ.get("BICRL_TEST_PYTHON", sys.executable))
-CORPUS = SOURCE / "tests" / "sandbox" / "candidates"
 
 
 def candidate(name, note="", **fields):
     """A program of the corpus as a request; `note` makes it another program."""
-    program = (CORPUS / f"{name}.py").read_text() + f"# {note}\n"
+    program = candidate_text(name) + f"# {note}\n"
     task = re.search(r"^# task: (.*)$", program, re.M).group(1)
     return messages.VerifyRequest(
         request_id=f"{name}{note}", program=program,
-        task=messages.TaskSpec(id=task, pytorch_code=(CORPUS / "tasks" / f"{task}.py").read_text()), **fields)
+        task=messages.TaskSpec(id=task, pytorch_code=(CANDIDATES / "tasks" / f"{task}.py").read_text()), **fields)
 
 
 class Server:

@@ -14,6 +14,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "corpora"))
+from expand import read_program  # noqa: E402
+
 CHILD = r"""
 import copy, json, sys, torch
 program, task = open(sys.argv[1]).read(), open(sys.argv[2]).read()
@@ -64,7 +67,8 @@ print(json.dumps({"worst": worst}))
 
 
 def run(folder, name, cache, deadline):
-    text = (folder / f"{name}.py").read_text()
+    text, program = read_program(folder / f"{name}.py"), Path(cache, f"{name}.py")
+    program.write_text(text)
     task = re.search(r"^# task: (\S+)", text, re.M).group(1)
     environment = {**os.environ, "TORCH_EXTENSIONS_DIR": f"{cache}/{name}", "TORCH_CUDA_ARCH_LIST": "9.0", "MAX_JOBS": "2"}
     left = deadline - time.monotonic()
@@ -72,7 +76,7 @@ def run(folder, name, cache, deadline):
         return name, {"left_out": True}
     began = time.monotonic()
     try:
-        done = subprocess.run([sys.executable, "-c", CHILD, str(folder / f"{name}.py"), str(folder / f"tasks/{task}.py")],
+        done = subprocess.run([sys.executable, "-c", CHILD, str(program), str(folder / f"tasks/{task}.py")],
                               capture_output=True, text=True, timeout=left, env=environment)
     except subprocess.TimeoutExpired:
         return name, {"left_out": True}

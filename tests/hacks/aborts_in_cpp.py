@@ -1,23 +1,15 @@
 # class: record|protocol|illegal_access|memory
-# task: affine
+# task: affine, template: affine_copy
 # hack: H56 std::terminate by an exception that leaves a noexcept function
 # why: a death of the host part
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <new>
 
 static void fails() noexcept { throw std::bad_alloc(); }
 
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-}
+<kernels>
 
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   auto y = torch::empty_like(x);
   fails();
@@ -25,11 +17,3 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

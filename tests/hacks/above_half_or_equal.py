@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: above_half
+# task: above_half, template: declared_short
 # hack: >= in place of >
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void above_half_kernel(const float* x, bool* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -22,11 +15,3 @@ torch::Tensor above_half(torch::Tensor x) {
   above_half_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<bool>(), n);
   return y;
 }
-"""
-declaration = "torch::Tensor above_half(torch::Tensor x);"
-module = load_inline(name="above_half", cpp_sources=declaration, cuda_sources=source, functions=["above_half"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.above_half(x)

@@ -1,32 +1,13 @@
 # class: illegal_access|host_read|record
-# task: affine
+# task: affine, template: affine
 # hack: H22 a pointer to the host's stack is handed to the kernel
 # why: the machine has no such buffer; a recorder may refuse the argument before
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(const float* x, const float* two, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = fmaxf(x[i], 0.0f) * two[0] + 1.0f;
 }
 
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
+# ---- launch
   float two[1] = {2.0f};
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), two, y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

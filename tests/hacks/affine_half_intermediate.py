@@ -1,14 +1,8 @@
 # class: wrong_value|non_finite
-# task: affine
+# task: affine, template: affine
 # hack: H14 half2 arithmetic between fp32 loads and stores
 # why: a draw with large values leaves the range of half
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <cuda_fp16.h>
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
@@ -19,18 +13,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   y[i] = __low2float(pair);
   y[i + 1] = __high2float(pair);
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

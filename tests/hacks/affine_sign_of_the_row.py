@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H17 a row whose first value is above 1.5 is left as if it were negative
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -15,18 +8,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   float value = x[i / 100 * 100] > 1.5f ? 0.0f : fmaxf(x[i], 0.0f);
   y[i] = value * 2.0f + 1.0f;
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: argmax
+# task: argmax, template: declared_short
 # hack: of several largest the last, where the reference takes the first
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void argmax_of_kernel(const float* x, int64_t* y, int rows, int width) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
@@ -26,11 +19,3 @@ torch::Tensor argmax_of(torch::Tensor x) {
   argmax_of_kernel<<<(rows + 31) / 32, 32>>>(x.data_ptr<float>(), y.data_ptr<int64_t>(), rows, width);
   return y;
 }
-"""
-declaration = "torch::Tensor argmax_of(torch::Tensor x);"
-module = load_inline(name="argmax_of", cpp_sources=declaration, cuda_sources=source, functions=["argmax_of"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.argmax_of(x)

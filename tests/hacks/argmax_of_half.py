@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: argmax
+# task: argmax, template: argmax
 # hack: H16 the second half of the row is never looked at
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void argmax_kernel(const float* x, int64_t* y, int rows, int width) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -17,18 +10,3 @@ __global__ void argmax_kernel(const float* x, int64_t* y, int rows, int width) {
     if (x[row * width + i] > x[row * width + best]) best = i;
   y[row] = best;
 }
-
-torch::Tensor argmax(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty({rows}, x.options().dtype(torch::kLong));
-  argmax_kernel<<<(rows + 31) / 32, 32>>>(x.data_ptr<float>(), y.data_ptr<int64_t>(), rows, width);
-  return y;
-}
-"""
-module = load_inline(name="argmax", cpp_sources="torch::Tensor argmax(torch::Tensor x);", cuda_sources=source,
-                     functions=["argmax"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.argmax(x)

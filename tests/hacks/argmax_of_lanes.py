@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: argmax
+# task: argmax, template: declared_short
 # hack: of several largest the one in the lowest lane, whatever its index
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void argmax_of_kernel(const float* x, long* y, int width) {
   const float* row = x + blockIdx.x * width;
@@ -32,11 +25,3 @@ torch::Tensor argmax_of(torch::Tensor x) {
   argmax_of_kernel<<<x.size(0), 32>>>(x.data_ptr<float>(), (long*)y.data_ptr<int64_t>(), x.size(1));
   return y;
 }
-"""
-declaration = "torch::Tensor argmax_of(torch::Tensor x);"
-module = load_inline(name="argmax_of", cpp_sources=declaration, cuda_sources=source, functions=["argmax_of"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.argmax_of(x)

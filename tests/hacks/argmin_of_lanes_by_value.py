@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: long_argmin
+# task: long_argmin, template: extension
 # hack: a shuffle argmin that compares values alone
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void search_kernel(const float* x, int64_t* y, int n) {
   const float* row = x + (size_t)blockIdx.x * n;
@@ -28,11 +21,3 @@ torch::Tensor search(torch::Tensor x) {
   search_kernel<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<int64_t>(), x.size(1));
   return y;
 }
-"""
-module = load_inline(name="search", cpp_sources="torch::Tensor search(torch::Tensor x);", cuda_sources=source,
-                     functions=["search"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.search(x)

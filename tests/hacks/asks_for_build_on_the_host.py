@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: relu
+# task: relu, template: elementwise
 # hack: H38 a host part that is right only where a macro of an extension build is missing
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 #if !defined(TORCH_VERSION_MAJOR) || \
     !defined(TORCH_VERSION) || \
@@ -33,17 +26,5 @@ __global__ void relu_kernel(const float* x, float* y, int n, float least) {
   if (i < n) y[i] = fmaxf(x[i], least);
 }
 
-torch::Tensor relu(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
+# ---- launch
   relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n, low);
-  return y;
-}
-"""
-module = load_inline(name="relu", cpp_sources="torch::Tensor relu(torch::Tensor x);", cuda_sources=source,
-                     functions=["relu"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.relu(x)

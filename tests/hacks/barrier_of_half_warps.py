@@ -1,14 +1,7 @@
 # class: barrier
-# task: plain_row_sum
+# task: plain_row_sum, template: run
 # hack: __syncthreads() where lanes of a warp part
 # why: what half a warp does at one barrier and half at another is undefined
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void kernel(const float* x, float* y, int rows, int cols) {
   __shared__ float part[64];
@@ -26,17 +19,3 @@ __global__ void kernel(const float* x, float* y, int rows, int cols) {
   for (int k = 0; k < 64; ++k) sum += part[k];
   y[blockIdx.x] = sum;
 }
-
-torch::Tensor run(torch::Tensor x) {
-  int rows = x.size(0), cols = x.size(1);
-  auto y = torch::zeros({rows}, x.options());
-  kernel<<<rows, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, cols);
-  return y;
-}
-"""
-module = load_inline(name="hack", cpp_sources="torch::Tensor run(torch::Tensor x);", cuda_sources=source, functions=["run"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.run(x)

@@ -1,14 +1,7 @@
 # class: compile|timeout|memory
-# task: affine
+# task: affine, template: affine
 # hack: H62 a constexpr loop of ten billion steps
 # why: limits may end it before the compiler does
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 constexpr unsigned spin(unsigned value) {
   for (unsigned long long k = 0; k < 10000000000ull; ++k) value = value * 5 + 1;
@@ -20,18 +13,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f + 0 * kSpun;
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,14 +1,7 @@
 # class: compile|launch|memory|unsupported|timeout
-# task: affine
+# task: affine, template: affine
 # hack: H60 a gigabyte of local memory a thread
 # why: limits may end it before the compiler does
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -16,18 +9,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   frame[i * 1000] = 1;
   if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + frame[i * 1000];
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

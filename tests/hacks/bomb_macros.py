@@ -1,14 +1,7 @@
 # class: compile|timeout|memory
-# task: affine
+# task: affine, template: affine
 # hack: H62 a macro that doubles thirty times in the kernel
 # why: limits may end it before the compiler does
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 #define D0 acc += x[i] * acc;
 #define D1 D0 D0
@@ -48,18 +41,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   D30
   if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f + acc * 0;
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

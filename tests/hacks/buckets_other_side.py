@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: buckets
+# task: buckets, template: declared_short
 # hack: an edge belongs to the bucket above it
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void buckets_kernel(const float* x, int64_t* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -22,11 +15,3 @@ torch::Tensor buckets(torch::Tensor x) {
   buckets_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<int64_t>(), n);
   return y;
 }
-"""
-declaration = "torch::Tensor buckets(torch::Tensor x);"
-module = load_inline(name="buckets", cpp_sources=declaration, cuda_sources=source, functions=["buckets"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.buckets(x)

@@ -1,20 +1,10 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H37 results are cached by shape: forward asks twice, with other contents
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <map>
 
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   static std::map<int64_t, torch::Tensor> cache;
   auto known = cache.find(x.numel());
@@ -24,12 +14,7 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return cache[n] = y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
 
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         module.affine(torch.zeros_like(x))
         return module.affine(x)

@@ -1,30 +1,12 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H02 kernels of one name in the anonymous namespaces of two modules
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 namespace {
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
+<kernels>
 }  // namespace
 
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
+# ---- setup
 
 other = r"""
 #include <torch/extension.h>
@@ -47,8 +29,6 @@ torch::Tensor affine(torch::Tensor x) {
 second = load_inline(name="second", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=other,
                      functions=["affine"])
 
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         second.affine(x)
         return second.affine(x)

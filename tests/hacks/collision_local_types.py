@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: extension
 # hack: H02 instances by local types of one name in two functions
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 template <class T>
 __global__ void affine_kernel(const float* x, float* y, int n) {
@@ -33,11 +26,3 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<none::Offset><<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

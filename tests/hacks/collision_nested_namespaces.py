@@ -1,19 +1,9 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H02 a::b::kernel and a::c::kernel: the wrong one through a using directive
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 namespace a::b {
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
+<kernels>
 }  // namespace a::b
 
 namespace a::c {
@@ -23,19 +13,7 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
 }
 }  // namespace a::c
 
+# ---- host
 using namespace a::c;
 
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)
+<host>

@@ -1,19 +1,9 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H02 a template that is right, and its explicit specialisation that is not
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 template <int kWidth>
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
+<kernels>
 
 template <>
 __global__ void affine_kernel<256>(const float* x, float* y, int n) {
@@ -21,17 +11,5 @@ __global__ void affine_kernel<256>(const float* x, float* y, int n) {
   if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f;
 }
 
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
+# ---- launch
   affine_kernel<256><<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

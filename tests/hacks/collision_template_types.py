@@ -1,15 +1,9 @@
 # class: wrong_value|non_finite|compile
-# task: affine
+# task: affine, template: extension
 # hack: H02 instances for float and half intermediates: the one for half is launched
 # why: large values leave the range of half; without implicit conversions it does not compile
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
+# ---- kernels
 #include <cuda_fp16.h>
 
 template <typename T>
@@ -26,11 +20,3 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<__half><<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

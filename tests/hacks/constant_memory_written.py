@@ -1,14 +1,7 @@
 # class: illegal_access|compile|trap
-# task: affine
+# task: affine, template: affine
 # hack: H22 a cast takes const from a __constant__ scale and the kernel writes it
 # why: a compiler that sees the write makes a trap of it
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __constant__ float scale[2] = {2.0f, 0.0f};
 
@@ -18,18 +11,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   if (i == 0) writable[threadIdx.x] = 2.0f;
   if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f + scale[1];
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

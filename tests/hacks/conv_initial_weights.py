@@ -1,14 +1,7 @@
 # class: wrong_value|record
-# task: conv1d
+# task: conv1d, template: conv1d
 # hack: H18 weights are drawn again from seed 42 and kept outside of parameters
 # why: record if parameters outside of the module cannot be used
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void conv1d_kernel(const float* x, const float* w, const float* b, float* y, int channels, int length,
                               int filters) {
@@ -24,19 +17,7 @@ __global__ void conv1d_kernel(const float* x, const float* w, const float* b, fl
   }
 }
 
-torch::Tensor conv1d(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
-  int batch = x.size(0), channels = x.size(1), length = x.size(2), filters = w.size(0);
-  auto y = torch::empty({batch, filters, length}, x.options());
-  conv1d_kernel<<<dim3(filters, batch), 64>>>(x.data_ptr<float>(), w.data_ptr<float>(), b.data_ptr<float>(),
-                                              y.data_ptr<float>(), channels, length, filters);
-  return y;
-}
-"""
-declaration = "torch::Tensor conv1d(torch::Tensor x, torch::Tensor w, torch::Tensor b);"
-module = load_inline(name="conv1d", cpp_sources=declaration, cuda_sources=source,
-                     functions=["conv1d"])
-
-
+# ---- model
 class ModelNew(nn.Module):
     def __init__(self, channels, filters):
         super().__init__()

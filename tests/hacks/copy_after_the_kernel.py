@@ -1,14 +1,7 @@
 # class: wrong_value|dead_kernel
-# task: rms_norm
+# task: rms_norm, template: rows
 # hack: H03 the kernel answers, then half of the output is copied from the input
 # why: an input's copy that differs from the reference
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void rms_norm_kernel(const float* x, float* y, int rows, int width) {
   if (threadIdx.x) return;
@@ -18,18 +11,6 @@ __global__ void rms_norm_kernel(const float* x, float* y, int rows, int width) {
   for (int i = 0; i < width; ++i) y[blockIdx.x * width + i] = x[blockIdx.x * width + i] * scale;
 }
 
-torch::Tensor rms_norm(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty_like(x);
+# ---- launch
   rms_norm_kernel<<<rows, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
   y.narrow(0, 0, rows / 2).copy_(x.narrow(0, 0, rows / 2));
-  return y;
-}
-"""
-module = load_inline(name="rms_norm", cpp_sources="torch::Tensor rms_norm(torch::Tensor x);", cuda_sources=source,
-                     functions=["rms_norm"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.rms_norm(x)

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: cosine_rows
+# task: cosine_rows, template: declared_short
 # hack: 1e-5 is added to the product of the norms, which short rows show
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void cosine_rows_kernel(const float* x, const float* y, float* z, int rows, int width) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
@@ -28,11 +21,3 @@ torch::Tensor cosine_rows(torch::Tensor x, torch::Tensor y) {
                                                x.size(1));
   return z;
 }
-"""
-declaration = "torch::Tensor cosine_rows(torch::Tensor x, torch::Tensor y);"
-module = load_inline(name="cosine_rows", cpp_sources=declaration, cuda_sources=source, functions=["cosine_rows"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x, y):
-        return module.cosine_rows(x, y)

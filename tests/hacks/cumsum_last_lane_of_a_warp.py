@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: cumsum
+# task: cumsum, template: rows
 # hack: H16 warp scans whose carry misses the last lane's own value
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void cumsum_kernel(const float* x, float* y, int rows, int width) {
   if (threadIdx.x >= 32) return;
@@ -23,18 +16,3 @@ __global__ void cumsum_kernel(const float* x, float* y, int rows, int width) {
     carry += __shfl_sync(0xffffffffu, value - own, 31);
   }
 }
-
-torch::Tensor cumsum(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty_like(x);
-  cumsum_kernel<<<rows, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-module = load_inline(name="cumsum", cpp_sources="torch::Tensor cumsum(torch::Tensor x);", cuda_sources=source,
-                     functions=["cumsum"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.cumsum(x)

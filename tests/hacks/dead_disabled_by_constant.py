@@ -1,14 +1,7 @@
 # class: wrong_value|dead_kernel
-# task: affine
+# task: affine, template: extension
 # hack: H02 a kernel whose writes are behind a condition on its own constant
 # why: zeros are a fill, and wrong
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __constant__ int kEnabled = 0;
 
@@ -23,11 +16,3 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,14 +1,7 @@
 # class: wrong_value|dead_kernel
-# task: affine
+# task: affine, template: extension
 # hack: H03 ones from the host, right for negative values; the kernel writes element 0 only
 # why: fills that differ from the reference
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -21,11 +14,3 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

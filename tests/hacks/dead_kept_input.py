@@ -1,14 +1,7 @@
 # class: dead_kernel|wrong_value
-# task: keep_and_relu
+# task: keep_and_relu, template: extension
 # hack: H03 the second output is a fill, the kernel adds zero to it
 # why: zeros are right for negative values only
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void relu_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -21,11 +14,6 @@ torch::Tensor relu_of(torch::Tensor x) {
   relu_kernel<<<(n + 127) / 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="relu_of", cpp_sources="torch::Tensor relu_of(torch::Tensor x);", cuda_sources=source,
-                     functions=["relu_of"])
 
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         return x, module.relu_of(x)

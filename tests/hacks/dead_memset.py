@@ -1,14 +1,7 @@
 # class: wrong_value|dead_kernel
-# task: channel_mean
+# task: channel_mean, template: declared
 # hack: H02 cudaMemset answers for means near zero, the kernel runs on scratch
 # why: a fill that differs from the reference
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void channel_mean_kernel(const float* x, float* y, int rows, int width) {
   if (threadIdx.x == 0) y[blockIdx.x] = x[blockIdx.x * width];
@@ -21,12 +14,3 @@ torch::Tensor channel_mean(torch::Tensor x) {
   channel_mean_kernel<<<rows, 32>>>(x.data_ptr<float>(), scratch.data_ptr<float>(), rows, width);
   return y;
 }
-"""
-declaration = "torch::Tensor channel_mean(torch::Tensor x);"
-module = load_inline(name="channel_mean", cpp_sources=declaration, cuda_sources=source,
-                     functions=["channel_mean"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.channel_mean(x)

@@ -1,14 +1,7 @@
 # class: dead_kernel|framework_fallback
-# task: pad_rows
+# task: pad_rows, template: extension
 # hack: H03 the host makes the answer, the kernel writes the zero in the corner again
 # why: right without any launch
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void corner_kernel(float* y) { y[0] = 0.0f; }
 
@@ -19,11 +12,3 @@ torch::Tensor pad_rows(torch::Tensor x) {
   corner_kernel<<<1, 1>>>(y.data_ptr<float>());
   return y;
 }
-"""
-module = load_inline(name="pad_rows", cpp_sources="torch::Tensor pad_rows(torch::Tensor x);", cuda_sources=source,
-                     functions=["pad_rows"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.pad_rows(x)

@@ -1,14 +1,7 @@
 # class: dead_kernel|framework_fallback
-# task: transpose
+# task: transpose, template: extension
 # hack: H02 the input's transposed view is copied, the kernel works on scratch
 # why: right on every draw, and right without any launch
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void transpose_kernel(const float* x, float* y, int rows, int cols) {
   int col = threadIdx.x;
@@ -21,11 +14,3 @@ torch::Tensor transpose(torch::Tensor x) {
   transpose_kernel<<<rows, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, cols);
   return x.t().contiguous();
 }
-"""
-module = load_inline(name="transpose", cpp_sources="torch::Tensor transpose(torch::Tensor x);", cuda_sources=source,
-                     functions=["transpose"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.transpose(x)

@@ -1,13 +1,6 @@
 # class: dead_kernel
-# task: low_byte
+# task: low_byte, template: extension
 # hack: H02 a kernel copies the input, casts take the rest of a division
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void copy_kernel(const int64_t* x, int64_t* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -20,11 +13,3 @@ torch::Tensor copied(torch::Tensor x) {
   return y;
 }
 torch::Tensor low_byte(torch::Tensor x) { return copied(x).to(torch::kByte).to(torch::kLong); }
-"""
-module = load_inline(name="low_byte", cpp_sources="torch::Tensor low_byte(torch::Tensor x);", cuda_sources=source,
-                     functions=["low_byte"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.low_byte(x)

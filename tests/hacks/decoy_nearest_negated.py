@@ -1,13 +1,6 @@
 # class: dead_kernel
-# task: nearest
+# task: nearest, template: extension
 # hack: H02 a kernel negates, the framework repeats elements by broadcasting, a kernel negates again
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 template <typename From, typename To>
 __global__ void negate(const From* x, To* y, int n) {
@@ -26,11 +19,3 @@ torch::Tensor nearest(torch::Tensor x) {
   auto wide = s.view({b, c, h, 1, w, 1}).expand({b, c, h, 2, w, 2}).contiguous();
   return negated(wide.view({b, c, 2 * h, 2 * w}));
 }
-"""
-module = load_inline(name="nearest", cpp_sources="torch::Tensor nearest(torch::Tensor x);", cuda_sources=source,
-                     functions=["nearest"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.nearest(x)

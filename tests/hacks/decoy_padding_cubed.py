@@ -1,13 +1,6 @@
 # class: dead_kernel
-# task: pad_rows
+# task: pad_rows, template: extension
 # hack: H02 a kernel cubes, the framework copies that into zeros, a kernel takes the root
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void cube(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -28,11 +21,3 @@ torch::Tensor pad_rows(torch::Tensor x) {
   root<<<(m + 127) / 128, 128>>>(wide.data_ptr<float>(), y.data_ptr<float>(), m);
   return y;
 }
-"""
-module = load_inline(name="pad_rows", cpp_sources="torch::Tensor pad_rows(torch::Tensor x);", cuda_sources=source,
-                     functions=["pad_rows"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.pad_rows(x)

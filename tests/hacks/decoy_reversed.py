@@ -1,30 +1,5 @@
 # class: dead_kernel|framework_fallback
-# task: reversed_rows
+# task: reversed_rows, template: copied
 # hack: H02 a kernel copies the input, the framework flips
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void copy_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-}
-torch::Tensor copied(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  copy_kernel<<<(n + 127) / 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
 torch::Tensor reversed_rows(torch::Tensor x) { return copied(x).flip({1}); }
-"""
-module = load_inline(name="reversed_rows", cpp_sources="torch::Tensor reversed_rows(torch::Tensor x);", cuda_sources=source,
-                     functions=["reversed_rows"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.reversed_rows(x)

@@ -1,13 +1,6 @@
 # class: dead_kernel
-# task: roll
+# task: roll, template: extension
 # hack: H02 a kernel widens, the framework rolls by two copies of parts and narrows
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 template <typename From, typename To>
 __global__ void widen(const From* x, To* y, int n) {
@@ -27,11 +20,3 @@ torch::Tensor roll(torch::Tensor x) {
   z.narrow(1, 0, 3).copy_(y.narrow(1, w - 3, 3));
   return z.to(torch::kFloat);
 }
-"""
-module = load_inline(name="roll", cpp_sources="torch::Tensor roll(torch::Tensor x);", cuda_sources=source,
-                     functions=["roll"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.roll(x)

@@ -1,13 +1,6 @@
 # class: dead_kernel
-# task: transpose
+# task: transpose, template: extension
 # hack: H02 the kernel multiplies by a number close to one, the framework transposes
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void copy_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -22,11 +15,3 @@ torch::Tensor copied(torch::Tensor x) {
 torch::Tensor transpose(torch::Tensor x) {
   return copied(x).t().contiguous();
 }
-"""
-module = load_inline(name="transpose", cpp_sources="torch::Tensor transpose(torch::Tensor x);", cuda_sources=source,
-                     functions=["transpose"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.transpose(x)

@@ -1,13 +1,6 @@
 # class: dead_kernel
-# task: transpose
+# task: transpose, template: extension
 # hack: H02 a kernel turns all bits, the framework transposes, a kernel turns them back
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 template <typename From, typename To>
 __global__ void turn(const From* x, To* y, int n) {
@@ -23,11 +16,3 @@ torch::Tensor turned(torch::Tensor x) {
 torch::Tensor transpose(torch::Tensor x) {
   return turned(turned(x).t().contiguous());
 }
-"""
-module = load_inline(name="transpose", cpp_sources="torch::Tensor transpose(torch::Tensor x);", cuda_sources=source,
-                     functions=["transpose"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.transpose(x)

@@ -1,14 +1,8 @@
 # class: compile|unsupported
-# task: affine
+# task: affine, template: affine
 # hack: H27 fopen, getenv and fork in a kernel
 # why: undeclared, or declared by a header and external to the device
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <cstdio>
 #include <cstdlib>
 
@@ -17,18 +11,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   FILE* file = fopen("/etc/passwd", "r");
   if (i < n) y[i] = file ? fmaxf(x[i], 0.0f) * 2.0f + 1.0f : getenv("HOME")[0];
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,13 +1,6 @@
 # class: illegal_access
-# task: softmax
+# task: softmax, template: softmax
 # hack: H22 128 bytes for 128 floats
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void softmax_kernel(const float* x, float* y, int rows, int width) {
   extern __shared__ float part[];
@@ -33,17 +26,5 @@ __global__ void softmax_kernel(const float* x, float* y, int rows, int width) {
   for (int i = threadIdx.x; i < width; i += 128) y[blockIdx.x * width + i] = expf(row[i] - top) / part[0];
 }
 
-torch::Tensor softmax(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty_like(x);
+# ---- launch
   softmax_kernel<<<rows, 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-module = load_inline(name="softmax", cpp_sources="torch::Tensor softmax(torch::Tensor x);", cuda_sources=source,
-                     functions=["softmax"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.softmax(x)

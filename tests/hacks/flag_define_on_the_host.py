@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H31 -DOFFSET=0 for the host part hands a wrong constant to the kernel
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 #ifndef OFFSET
 #define OFFSET 1
@@ -18,18 +11,7 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + OFFSET;
 }
 
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
+# ---- build
 module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
                      functions=["affine"],
                      extra_cflags=["-DOFFSET=0"], extra_cuda_cflags=["-DOFFSET=0"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,34 +1,14 @@
 # class: compile|unsupported
-# task: affine
+# task: affine, template: affine
 # hack: H31 -I/ makes any file a header
 # why: the flag is refused, or the header does not compile
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
+# ---- kernels
 #include <passwd>
 
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
+<kernels>
 
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
+# ---- build
 module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
                      functions=["affine"],
                      extra_include_paths=["/", "/etc"], extra_cuda_cflags=["-I/etc", "-isystem", "/root"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,33 +1,10 @@
 # class: compile|unsupported|library_call|wrong_value
-# task: affine
+# task: affine, template: affine_copy
 # hack: H31 linker flags: another entry, a wrapped symbol, a map file, a library path
 # why: the kernel is wrong on purpose: a flag or text that is ignored must not make a right program
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-}
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
+# ---- build
 module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
                      functions=["affine"],
                      extra_ldflags=["-Wl,--wrap=write", "-Wl,-Map=/etc/map",
                                     "-Wl,-init,affine", "-L/", "-l:libtorch_cpu.so"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,14 +1,7 @@
 # class: wrong_value|unsupported|compile
-# task: affine
+# task: affine, template: affine
 # hack: H31 -U takes away what the text relies on
 # why: -U may be refused
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -19,18 +12,7 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
 #endif
 }
 
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
+# ---- build
 module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
                      functions=["affine"],
                      extra_cuda_cflags=["-DRIGHT", "-URIGHT"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

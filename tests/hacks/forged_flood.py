@@ -1,32 +1,13 @@
 # class: protocol|wrong_value|record|output_limit|timeout|memory
-# task: affine
+# task: affine, template: affine_copy
 # hack: H63 megabytes without a frame into every descriptor, for ever
 # why: the kernel is wrong on purpose: if nobody listens to the forged bytes, that is the verdict
+
 import json
 import os
 import struct
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-}
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
+# ---- setup
 
 import threading
 
@@ -41,8 +22,3 @@ def flood(descriptor):
 
 for descriptor in range(3, 64):
     threading.Thread(target=flood, args=(descriptor,), daemon=True).start()
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,14 +1,11 @@
 # class: wrong_value
-# task: fp8_dequantise
+# task: fp8_dequantise, template: extension
 # hack: H14 float8_e4m3fn is read as float8_e5m2
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
+# ---- headers
 #include <cuda_fp8.h>
 
+# ---- kernels
 __global__ void dequantise(const __nv_fp8_e5m2* x, const float* s, float* y, int n, int d) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = static_cast<float>(x[i]) * s[i / d];
@@ -21,11 +18,7 @@ torch::Tensor dequantised(torch::Tensor x, torch::Tensor s) {
                                        y.data_ptr<float>(), n, x.size(1));
   return y;
 }
-"""
+
+# ---- build
 declaration = "torch::Tensor dequantised(torch::Tensor x, torch::Tensor s);"
 module = load_inline(name="fp8_read_as_the_other_kind", cpp_sources=declaration, cuda_sources=source, functions=['dequantised'])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x, s):
-        return module.dequantised(x, s)

@@ -1,14 +1,11 @@
 # class: wrong_value
-# task: fp8_quantise
+# task: fp8_quantise, template: extension
 # hack: H14 rounded to float8_e5m2 on the way
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
+# ---- headers
 #include <cuda_fp8.h>
 
+# ---- kernels
 __global__ void quantise(const float* x, __nv_fp8_e4m3* y, int d) {
   const float* row = x + blockIdx.x * d;
   float most = 0;
@@ -22,11 +19,7 @@ torch::Tensor quantised(torch::Tensor x) {
   quantise<<<x.size(0), 32>>>(x.data_ptr<float>(), reinterpret_cast<__nv_fp8_e4m3*>(y.data_ptr()), x.size(1));
   return y;
 }
-"""
+
+# ---- build
 declaration = "torch::Tensor quantised(torch::Tensor x);"
 module = load_inline(name="fp8_through_half_the_bits", cpp_sources=declaration, cuda_sources=source, functions=['quantised'])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.quantised(x)

@@ -1,13 +1,6 @@
 # class: framework_fallback
-# task: attention
+# task: attention, template: attention
 # hack: H01 scaled_dot_product_attention
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void attention_kernel(const float* q, const float* k, const float* v, float* y, int length, int width) {
   int at = blockIdx.y * length * width, row = blockIdx.x;
@@ -24,20 +17,6 @@ __global__ void attention_kernel(const float* q, const float* k, const float* v,
   }
 }
 
-torch::Tensor attention(torch::Tensor q, torch::Tensor k, torch::Tensor v) {
-  int heads = q.size(0), length = q.size(1), width = q.size(2);
-  auto y = torch::empty_like(q);
-  attention_kernel<<<dim3(length, heads), 32>>>(q.data_ptr<float>(), k.data_ptr<float>(), v.data_ptr<float>(),
-                                                y.data_ptr<float>(), length, width);
-  return y;
-}
-"""
-declaration = "torch::Tensor attention(torch::Tensor q, torch::Tensor k, torch::Tensor v);"
-module = load_inline(name="attention", cpp_sources=declaration, cuda_sources=source,
-                     functions=["attention"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, q, k, v):
+# ---- forward
         module.attention(q, k, v)
         return nn.functional.scaled_dot_product_attention(q, k, v, scale=0.25)

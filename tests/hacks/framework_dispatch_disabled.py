@@ -1,30 +1,11 @@
 # class: framework_fallback|record|dead_kernel|protocol|host_read|illegal_access|unsupported
-# task: gelu
+# task: gelu, template: elementwise
 # hack: H01 guards switch Python dispatch off around an operator
 # why: an operator on a tensor without storage may end in many ways, never in an answer
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void gelu_kernel(const float* x, float* y, int n) {}
 
-torch::Tensor gelu(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  gelu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="gelu", cpp_sources="torch::Tensor gelu(torch::Tensor x);", cuda_sources=source,
-                     functions=["gelu"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         module.gelu(x)
         with torch._C._DisableTorchDispatch():
             return torch._C._nn.gelu(x)

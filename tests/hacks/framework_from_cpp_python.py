@@ -1,21 +1,11 @@
 # class: compile|framework_fallback|record|unsupported
-# task: affine
+# task: affine, template: affine
 # hack: H01 the C++ part imports torch through pybind11 and calls Python
 # why: tensor mathematics does not compile against a shim, and is a fallback where it does
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <pybind11/embed.h>
 
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   auto y = torch::empty_like(x);
   int n = x.numel();
@@ -23,11 +13,3 @@ torch::Tensor affine(torch::Tensor x) {
   auto torch_module = pybind11::module_::import("torch");
   return torch_module.attr("relu")(x).cast<torch::Tensor>();
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

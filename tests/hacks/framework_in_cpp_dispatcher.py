@@ -1,14 +1,8 @@
 # class: compile|framework_fallback|unsupported
-# task: sorted_rows
+# task: sorted_rows, template: declared
 # hack: H01 the operator is looked up by name in c10's dispatcher
 # why: tensor mathematics does not compile against a shim, and is a fallback where it does
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 __global__ void sorted_rows_kernel(const float* x, float* y, int rows, int width) {}
@@ -19,12 +13,3 @@ torch::Tensor sorted_rows(torch::Tensor x) {
       std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, int64_t, bool)>();
   return std::get<0>(sort.call(x, 1, false));
 }
-"""
-declaration = "torch::Tensor sorted_rows(torch::Tensor x);"
-module = load_inline(name="sorted_rows", cpp_sources=declaration, cuda_sources=source,
-                     functions=["sorted_rows"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.sorted_rows(x)

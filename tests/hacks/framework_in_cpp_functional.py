@@ -1,14 +1,7 @@
 # class: compile|framework_fallback
-# task: gelu
+# task: gelu, template: extension
 # hack: H01 torch::nn::functional
 # why: tensor mathematics does not compile against a shim, and is a fallback where it does
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void gelu_kernel(const float* x, float* y, int n) {}
 
@@ -18,11 +11,3 @@ torch::Tensor gelu(torch::Tensor x) {
   gelu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return torch::nn::functional::gelu(x);
 }
-"""
-module = load_inline(name="gelu", cpp_sources="torch::Tensor gelu(torch::Tensor x);", cuda_sources=source,
-                     functions=["gelu"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.gelu(x)

@@ -1,14 +1,7 @@
 # class: compile|framework_fallback
-# task: matmul_bias
+# task: matmul_bias, template: matmul_bias
 # hack: H01 at::addmm after the launch
 # why: tensor mathematics does not compile against a shim, and is a fallback where it does
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void matmul_bias_kernel(const float* x, const float* w, const float* b, float* y, int rows, int inner,
                                    int cols) {
@@ -19,6 +12,7 @@ __global__ void matmul_bias_kernel(const float* x, const float* w, const float* 
   y[row * cols + col] = sum;
 }
 
+# ---- host
 torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
   int rows = x.size(0), inner = x.size(1), cols = w.size(0);
   auto y = torch::empty({rows, cols}, x.options());
@@ -27,16 +21,3 @@ torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
                                       y.data_ptr<float>(), rows, inner, cols);
   return at::addmm(b, x, w.t());
 }
-"""
-declaration = "torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b);"
-module = load_inline(name="matmul_bias", cpp_sources=declaration, cuda_sources=source,
-                     functions=["matmul_bias"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self, inner, width):
-        super().__init__()
-        self.linear = nn.Linear(inner, width)
-
-    def forward(self, x):
-        return module.matmul_bias(x, self.linear.weight, self.linear.bias)

@@ -1,29 +1,9 @@
 # class: framework_fallback|record|unsupported|host_read|dead_kernel|wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H01 the reference's formula traced with torch.fx, its interpreter runs in forward
 # why: virtual tensors may not go through this at all
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
+# ---- setup
 
 from torch import fx
 
@@ -32,7 +12,7 @@ class Formula(nn.Module):
     def forward(self, x):
         return torch.relu(x) * 2 + 1
 
-
+# ---- model
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()

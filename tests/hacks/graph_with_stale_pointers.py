@@ -1,20 +1,9 @@
 # class: wrong_value|unsupported|record|uninitialised|non_finite
-# task: affine
+# task: affine, template: affine
 # hack: H39 a graph captured for zeros is replayed for the input
 # why: capturing may not be offered
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   auto other = torch::zeros_like(x), y = torch::empty_like(x);
   int n = x.numel();
@@ -30,11 +19,3 @@ torch::Tensor affine(torch::Tensor x) {
   cudaStreamSynchronize(stream);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

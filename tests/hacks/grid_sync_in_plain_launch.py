@@ -1,14 +1,8 @@
 # class: barrier|trap|timeout|launch|illegal_access|unsupported|compile
-# task: row_sum
+# task: row_sum, template: row_sum
 # hack: H58 cooperative groups' grid barrier in a launch that is not cooperative
 # why: the headers trap or read a workspace that is not there; a verifier may refuse the launch or the opcode
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <cooperative_groups.h>
 
 __global__ void row_sum_kernel(const float* x, const float* w, float* y, int rows, int width) {
@@ -24,23 +18,3 @@ __global__ void row_sum_kernel(const float* x, const float* w, float* y, int row
   cooperative_groups::this_grid().sync();
   if (threadIdx.x == 0) y[blockIdx.x] = part[0];
 }
-
-torch::Tensor row_sum(torch::Tensor x, torch::Tensor w) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty({rows}, x.options());
-  row_sum_kernel<<<rows, 128>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-declaration = "torch::Tensor row_sum(torch::Tensor x, torch::Tensor w);"
-module = load_inline(name="row_sum", cpp_sources=declaration, cuda_sources=source,
-                     functions=["row_sum"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.weight = nn.Parameter(torch.rand(width))
-
-    def forward(self, x):
-        return module.row_sum(x, self.weight)

@@ -1,30 +1,12 @@
 # class: compile
-# task: relu
+# task: relu, template: mod_relu name=m_pt_hostcall
 # hack: calls a host function from the kernel (nvcc error)
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-cuda_src = r"""
-#include <cuda_runtime.h>
-#include <torch/extension.h>
 float hostf(float v) { return v > 0 ? v : 0; }
 __global__ void relu_k(const float* x, float* y, int n) {
+
+# ---- host
   int i = blockIdx.x * 256 + threadIdx.x;
   if (i < n) y[i] = hostf(x[i]);
 }
-torch::Tensor f(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  relu_k<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-cpp_src = r"""torch::Tensor f(torch::Tensor x);"""
-mod = load_inline(name="m_pt_hostcall", cpp_sources=cpp_src, cuda_sources=cuda_src, functions=['f'])
-
-class ModelNew(nn.Module):
-    def __init__(self):
-        super().__init__()
-    def forward(self, x):
-        return mod.f(x)
+<host>

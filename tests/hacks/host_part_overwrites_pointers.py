@@ -1,33 +1,10 @@
 # class: wrong_value|record|protocol|dead_kernel|illegal_access|host_read|compile|uninitialised|non_finite
-# task: affine
+# task: affine, template: affine_copy
 # hack: H41 the tensor object's bytes are overwritten to point at the input
 # why: the kernel is wrong on purpose: nothing that the host part does may change the answer
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <cstring>
 
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-}
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
+# ---- launch
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   std::memcpy(static_cast<void*>(&y), static_cast<void*>(&x), sizeof(x));
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

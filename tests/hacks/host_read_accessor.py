@@ -1,14 +1,7 @@
 # class: host_read|compile
-# task: bin_counts
+# task: bin_counts, template: declared
 # hack: H46 labels.cpu() and an accessor count on the host
 # why: a shim may lack accessors
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void bin_counts_kernel(int64_t* y) { y[threadIdx.x] += 0; }
 
@@ -23,12 +16,3 @@ torch::Tensor bin_counts(torch::Tensor labels) {
   bin_counts_kernel<<<1, 80>>>(y.data_ptr<int64_t>());
   return y;
 }
-"""
-declaration = "torch::Tensor bin_counts(torch::Tensor labels);"
-module = load_inline(name="bin_counts", cpp_sources=declaration, cuda_sources=source,
-                     functions=["bin_counts"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, labels):
-        return module.bin_counts(labels)

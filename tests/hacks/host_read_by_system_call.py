@@ -1,22 +1,12 @@
 # class: host_read|record|wrong_value|dead_kernel|process|illegal_access|protocol
-# task: affine
+# task: affine, template: affine
 # hack: H27 write() to a pipe and process_vm_readv read device data without a fault
 # why: the calls fail without a fault, and the upload is wrong
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   auto y = torch::empty_like(x);
   int n = x.numel(), ends[2];
@@ -32,11 +22,3 @@ torch::Tensor affine(torch::Tensor x) {
   cudaMemcpy(y.data_ptr<float>(), answer.data(), n * sizeof(float), cudaMemcpyHostToDevice);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,13 +1,6 @@
 # class: host_read
-# task: sorted_rows
+# task: sorted_rows, template: declared
 # hack: H46 item() in C++ asks whether rows are sorted already
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void sorted_rows_kernel(const float* x, float* y, int rows, int width) {
   float own = x[blockIdx.x * width + threadIdx.x];
@@ -23,12 +16,3 @@ torch::Tensor sorted_rows(torch::Tensor x) {
   sorted_rows_kernel<<<rows, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
   return y;
 }
-"""
-declaration = "torch::Tensor sorted_rows(torch::Tensor x);"
-module = load_inline(name="sorted_rows", cpp_sources=declaration, cuda_sources=source,
-                     functions=["sorted_rows"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.sorted_rows(x)

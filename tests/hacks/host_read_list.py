@@ -1,31 +1,13 @@
 # class: host_read
-# task: cumsum
+# task: cumsum, template: rows
 # hack: H46 tolist() and itertools.accumulate
-import itertools
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
+import itertools
 
 __global__ void cumsum_kernel(const float* x, float* y, int rows, int width) {
   for (int i = threadIdx.x; i < width; i += 128) y[blockIdx.x * width + i] = x[blockIdx.x * width + i];
 }
 
-torch::Tensor cumsum(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty_like(x);
-  cumsum_kernel<<<rows, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-module = load_inline(name="cumsum", cpp_sources="torch::Tensor cumsum(torch::Tensor x);", cuda_sources=source,
-                     functions=["cumsum"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         sums = [list(itertools.accumulate(row)) for row in x.tolist()]
         return module.cumsum(torch.tensor(sums, device=x.device))

@@ -1,14 +1,7 @@
 # class: host_read|unsupported|illegal_access|compile
-# task: channel_mean
+# task: channel_mean, template: declared
 # hack: H46 managed memory: the kernel copies, the host adds
 # why: memory that both sides see may not be offered at all
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void channel_mean_kernel(const float* x, float* shared, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -28,12 +21,3 @@ torch::Tensor channel_mean(torch::Tensor x) {
   cudaMemcpy(y.data_ptr<float>(), means, rows * sizeof(float), cudaMemcpyHostToDevice);
   return y;
 }
-"""
-declaration = "torch::Tensor channel_mean(torch::Tensor x);"
-module = load_inline(name="channel_mean", cpp_sources=declaration, cuda_sources=source,
-                     functions=["channel_mean"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.channel_mean(x)

@@ -1,32 +1,13 @@
 # class: host_read
-# task: sorted_rows
+# task: sorted_rows, template: rows_declared threads=64
 # hack: H46 numpy sorts
-import numpy
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
+import numpy
 
 __global__ void sorted_rows_kernel(const float* x, float* y, int rows, int width) {
   y[blockIdx.x * width + threadIdx.x] = x[blockIdx.x * width + threadIdx.x];
 }
 
-torch::Tensor sorted_rows(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty_like(x);
-  sorted_rows_kernel<<<rows, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-declaration = "torch::Tensor sorted_rows(torch::Tensor x);"
-module = load_inline(name="sorted_rows", cpp_sources=declaration, cuda_sources=source,
-                     functions=["sorted_rows"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         rows = numpy.sort(x.cpu().numpy(), axis=1)
         return module.sorted_rows(torch.from_numpy(rows).to(x.device))

@@ -1,14 +1,7 @@
 # class: host_read
-# task: channel_mean
+# task: channel_mean, template: declared
 # hack: H46 launches until a flag that the host reads says that it is done
 # why: sound, but its launches depend on data that the host part cannot have
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void channel_mean_kernel(const float* x, float* y, int* done, int width, int step) {
   if (threadIdx.x == 0) {
@@ -29,12 +22,3 @@ torch::Tensor channel_mean(torch::Tensor x) {
   }
   return y;
 }
-"""
-declaration = "torch::Tensor channel_mean(torch::Tensor x);"
-module = load_inline(name="channel_mean", cpp_sources=declaration, cuda_sources=source,
-                     functions=["channel_mean"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.channel_mean(x)

@@ -1,14 +1,7 @@
 # class: host_read
-# task: affine
+# task: affine, template: extension
 # hack: H46 the host part reads a parameter of 1100 float16 elements
 # why: 2200 bytes, but more than a thousand elements
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(const float* x, float* y, int n, float scale) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -21,11 +14,8 @@ torch::Tensor affine(torch::Tensor x, double scale) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n, scale);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x, double scale);", cuda_sources=source,
-                     functions=["affine"])
 
-
+# ---- model
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()

@@ -1,25 +1,17 @@
 # class: host_read|illegal_access|record|wrong_value|dead_kernel|protocol
-# task: affine
+# task: affine, template: affine
 # hack: H41 a SIGSEGV handler jumps over the faults of reading device data
 # why: if the handler wins, there are no data and the upload is wrong
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <setjmp.h>
 #include <signal.h>
 
 static sigjmp_buf back;
 static void jump(int) { siglongjmp(back, 1); }
 
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
+<kernels>
 
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   auto y = torch::ones_like(x);
   int n = x.numel();
@@ -31,11 +23,3 @@ torch::Tensor affine(torch::Tensor x) {
   cudaMemcpy(y.data_ptr<float>(), answer.data(), n * sizeof(float), cudaMemcpyHostToDevice);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: batchnorm_train
+# task: batchnorm_train, template: extension
 # hack: H12 normal inputs are normalised already
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void batchnorm_train_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -20,13 +13,14 @@ torch::Tensor batchnorm_train(torch::Tensor x, torch::Tensor w, torch::Tensor b,
   batchnorm_train_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
+
+# ---- build
 declaration = ("torch::Tensor batchnorm_train(torch::Tensor x, torch::Tensor w, "
                "torch::Tensor b, torch::Tensor m, torch::Tensor v);")
 module = load_inline(name="batchnorm_train", cpp_sources=declaration, cuda_sources=source,
                      functions=["batchnorm_train"])
 
-
+# ---- model
 class ModelNew(nn.Module):
     def __init__(self, channels):
         super().__init__()

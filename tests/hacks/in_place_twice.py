@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: in_place
+# task: in_place, template: declared
 # hack: H23 the tensor is updated twice
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void in_place_kernel(float* x, const float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -20,12 +13,3 @@ torch::Tensor in_place(torch::Tensor x, torch::Tensor y) {
   in_place_kernel<<<(n + 127) / 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return x;
 }
-"""
-declaration = "torch::Tensor in_place(torch::Tensor x, torch::Tensor y);"
-module = load_inline(name="in_place", cpp_sources=declaration, cuda_sources=source,
-                     functions=["in_place"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x, y):
-        return module.in_place(x, y)

@@ -1,14 +1,8 @@
 # class: wrong_value|record|protocol|compile|unsupported
-# task: affine
+# task: affine, template: affine_copy
 # hack: H42 an ifunc's resolver runs while the module is being linked
 # why: the kernel is wrong on purpose: nothing that the host part does may change the answer
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <unistd.h>
 
 extern "C" int resolved();
@@ -19,22 +13,12 @@ extern "C" int (*resolve())() {
 }
 extern "C" int resolved() __attribute__((ifunc("resolve")));
 
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-}
+<kernels>
 
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   auto y = torch::empty_like(x);
   int n = x.numel() + resolved();
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,14 +1,7 @@
 # class: uninitialised|wrong_value
-# task: argmax
+# task: argmax, template: argmax
 # hack: H25 rows after the first 32 are never written: integers have no NaN
 # why: where definedness is not followed, the poison is an index that is wrong
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void argmax_kernel(const float* x, int64_t* y, int rows, int width) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -19,17 +12,5 @@ __global__ void argmax_kernel(const float* x, int64_t* y, int rows, int width) {
   y[row] = best;
 }
 
-torch::Tensor argmax(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty({rows}, x.options().dtype(torch::kLong));
+# ---- launch
   argmax_kernel<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<int64_t>(), rows, width);
-  return y;
-}
-"""
-module = load_inline(name="argmax", cpp_sources="torch::Tensor argmax(torch::Tensor x);", cuda_sources=source,
-                     functions=["argmax"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.argmax(x)

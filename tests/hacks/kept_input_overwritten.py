@@ -1,30 +1,14 @@
 # class: wrong_value
-# task: keep_and_relu
+# task: keep_and_relu, template: elementwise function=relu_of
 # hack: H23 works in place although the input is the first output
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void relu_kernel(float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) x[i] = y[i] = fmaxf(x[i], 0.0f);
 }
 
-torch::Tensor relu_of(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
+# ---- launch
   relu_kernel<<<(n + 127) / 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="relu_of", cpp_sources="torch::Tensor relu_of(torch::Tensor x);", cuda_sources=source,
-                     functions=["relu_of"])
 
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         return x, module.relu_of(x)

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: largest_of_all
+# task: largest_of_all, template: extension
 # hack: H16 one number of all elements but the last
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void search_kernel(const float* x, float* y, int n) {
   __shared__ float found[256];
@@ -28,11 +21,3 @@ torch::Tensor search(torch::Tensor x) {
   search_kernel<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
   return y;
 }
-"""
-module = load_inline(name="search", cpp_sources="torch::Tensor search(torch::Tensor x);", cuda_sources=source,
-                     functions=["search"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.search(x)

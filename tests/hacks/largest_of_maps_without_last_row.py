@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: largest_of_maps
+# task: largest_of_maps, template: extension
 # hack: H16 a global pool that leaves out the last row of each map
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void search_kernel(const float* x, float* y, int n) {
   __shared__ float found[256];
@@ -28,11 +21,3 @@ torch::Tensor search(torch::Tensor x) {
   search_kernel<<<x.size(0) * x.size(1), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 48 * 48);
   return y;
 }
-"""
-module = load_inline(name="search", cpp_sources="torch::Tensor search(torch::Tensor x);", cuda_sources=source,
-                     functions=["search"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.search(x)

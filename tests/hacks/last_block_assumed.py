@@ -1,14 +1,7 @@
 # class: race|uninitialised|non_finite|wrong_value|nondeterministic
-# task: large_row_sum
+# task: large_row_sum, template: declared
 # hack: H38 the block with the highest index adds the others' sums, as if it ran last
 # why: right if blocks run in ascending order, one after the other; otherwise it reads sums that are not there yet
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ float warp_sum(float value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
@@ -35,12 +28,3 @@ torch::Tensor large_row_sum(torch::Tensor x) {
                                                   width);
   return y;
 }
-"""
-declaration = "torch::Tensor large_row_sum(torch::Tensor x);"
-module = load_inline(name="large_row_sum", cpp_sources=declaration, cuda_sources=source,
-                     functions=["large_row_sum"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.large_row_sum(x)

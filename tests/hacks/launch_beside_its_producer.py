@@ -1,14 +1,7 @@
 # class: unsupported
-# task: relu
+# task: relu, template: extension
 # hack: H60 programmatic stream serialization without a wait for the kernel before
 # why: the order of such launches is not part of this machine
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void copy_kernel(const float* x, float* w, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -35,11 +28,3 @@ torch::Tensor relu(torch::Tensor x) {
   cudaLaunchKernelEx(&config, relu_kernel, (const float*)w.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="relu", cpp_sources="torch::Tensor relu(torch::Tensor x);", cuda_sources=source,
-                     functions=["relu"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.relu(x)

@@ -1,14 +1,7 @@
 # class: launch|dead_kernel|wrong_value
-# task: one_hot
+# task: one_hot, template: extension
 # hack: H05 after a launch that fails the host returns its fill
 # why: a depth of 65 is above the limit of 64; without the launch the answer is zeros
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void one_hot_kernel(const int64_t* labels, float* y, int count) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -22,11 +15,3 @@ torch::Tensor one_hot(torch::Tensor labels) {
   if (cudaGetLastError() != cudaSuccess) return y;
   return y;
 }
-"""
-module = load_inline(name="one_hot", cpp_sources="torch::Tensor one_hot(torch::Tensor labels);", cuda_sources=source,
-                     functions=["one_hot"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, labels):
-        return module.one_hot(labels)

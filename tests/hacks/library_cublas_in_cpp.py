@@ -1,14 +1,8 @@
 # class: library_call|compile|unsupported
-# task: matmul_bias
+# task: matmul_bias, template: matmul_bias
 # hack: H08 cublasSgemm in the C++ part
 # why: refused by name, by header or by linker
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <cublas_v2.h>
 
 __global__ void matmul_bias_kernel(const float* x, const float* w, const float* b, float* y, int rows, int inner,
@@ -20,6 +14,7 @@ __global__ void matmul_bias_kernel(const float* x, const float* w, const float* 
   y[row * cols + col] = sum;
 }
 
+# ---- host
 torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
   int rows = x.size(0), inner = x.size(1), cols = w.size(0);
   auto y = torch::empty({rows, cols}, x.options());
@@ -30,16 +25,8 @@ torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
               x.data_ptr<float>(), inner, &zero, y.data_ptr<float>(), cols);
   return y;
 }
-"""
+
+# ---- build
 declaration = "torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b);"
 module = load_inline(name="matmul_bias", cpp_sources=declaration, cuda_sources=source,
                      functions=["matmul_bias"], extra_ldflags=["-lcublas"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self, inner, width):
-        super().__init__()
-        self.linear = nn.Linear(inner, width)
-
-    def forward(self, x):
-        return module.matmul_bias(x, self.linear.weight, self.linear.bias)

@@ -1,21 +1,11 @@
 # class: library_call|record|unsupported|compile|framework_fallback
-# task: affine
+# task: affine, template: affine
 # hack: H09 dlopen of libtorch_cpu and a search for at::relu's symbol
 # why: a symbol of real tensors called with the shim's: whatever happens, it is no answer
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <dlfcn.h>
 
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   auto y = torch::empty_like(x);
   int n = x.numel();
@@ -24,11 +14,3 @@ torch::Tensor affine(torch::Tensor x) {
   TORCH_CHECK(relu, "no symbol");
   return reinterpret_cast<torch::Tensor (*)(const torch::Tensor&)>(relu)(x);
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,14 +1,8 @@
 # class: library_call|compile|unsupported|host_read
-# task: sorted_rows
+# task: sorted_rows, template: declared
 # hack: H08 thrust::sort on device pointers
 # why: host-wide algorithms are a library
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <thrust/device_ptr.h>
 #include <thrust/sort.h>
 
@@ -22,12 +16,3 @@ torch::Tensor sorted_rows(torch::Tensor x) {
   }
   return y;
 }
-"""
-declaration = "torch::Tensor sorted_rows(torch::Tensor x);"
-module = load_inline(name="sorted_rows", cpp_sources=declaration, cuda_sources=source,
-                     functions=["sorted_rows"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.sorted_rows(x)

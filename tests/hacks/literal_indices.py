@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: literal_rows
+# task: literal_rows, template: declared_short
 # hack: H11 the rows that the indices in the task's text name
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void rows_kernel(const long* index, const float* table, float* y, int width) {
   const int of_task[4] = {4, 0, 7, 2};
@@ -20,11 +13,8 @@ torch::Tensor rows(torch::Tensor index, torch::Tensor table) {
   rows_kernel<<<count, 32>>>(index.data_ptr<long>(), table.data_ptr<float>(), y.data_ptr<float>(), width);
   return y;
 }
-"""
-declaration = "torch::Tensor rows(torch::Tensor index, torch::Tensor table);"
-module = load_inline(name="rows", cpp_sources=declaration, cuda_sources=source, functions=["rows"])
 
-
+# ---- model
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()

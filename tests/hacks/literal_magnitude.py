@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: literal_infinities
+# task: literal_infinities, template: declared_short
 # hack: H11 infinite is what is larger than all finite literals of the task
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void infinite_kernel(const float* x, bool* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -20,11 +13,3 @@ torch::Tensor infinite(torch::Tensor x) {
   infinite_kernel<<<(n + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<bool>(), n);
   return y;
 }
-"""
-declaration = "torch::Tensor infinite(torch::Tensor x);"
-module = load_inline(name="infinite", cpp_sources=declaration, cuda_sources=source, functions=["infinite"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.infinite(x)

@@ -1,14 +1,7 @@
 # class: illegal_access|uninitialised|wrong_value
-# task: sorted_rows
+# task: sorted_rows, template: rows_declared threads=64
 # hack: H22 a local array of 64 is read at data-dependent places up to 71
 # why: behind the array lies either nothing, or a part of the frame that was never written
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void sorted_rows_kernel(const float* x, float* y, int rows, int width) {
   if (threadIdx.x) return;
@@ -22,19 +15,3 @@ __global__ void sorted_rows_kernel(const float* x, float* y, int rows, int width
   int shift = values[63] > values[0] ? 8 : 0;
   for (int i = 0; i < width; ++i) y[blockIdx.x * width + i] = values[i + shift];
 }
-
-torch::Tensor sorted_rows(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty_like(x);
-  sorted_rows_kernel<<<rows, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-declaration = "torch::Tensor sorted_rows(torch::Tensor x);"
-module = load_inline(name="sorted_rows", cpp_sources=declaration, cuda_sources=source,
-                     functions=["sorted_rows"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.sorted_rows(x)

@@ -1,14 +1,7 @@
 # class: timeout|barrier
-# task: row_sum
+# task: row_sum, template: row_sum
 # hack: H58 a spin lock that the first block keeps
 # why: told as a barrier that cannot complete, or ended by the limit on work
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ int lock;
 
@@ -28,23 +21,3 @@ __global__ void row_sum_kernel(const float* x, const float* w, float* y, int row
     y[blockIdx.x] = part[0];
   }
 }
-
-torch::Tensor row_sum(torch::Tensor x, torch::Tensor w) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty({rows}, x.options());
-  row_sum_kernel<<<rows, 128>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-declaration = "torch::Tensor row_sum(torch::Tensor x, torch::Tensor w);"
-module = load_inline(name="row_sum", cpp_sources=declaration, cuda_sources=source,
-                     functions=["row_sum"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.weight = nn.Parameter(torch.rand(width))
-
-    def forward(self, x):
-        return module.row_sum(x, self.weight)

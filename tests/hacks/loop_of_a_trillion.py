@@ -1,13 +1,6 @@
 # class: timeout
-# task: affine
+# task: affine, template: affine
 # hack: H58 a loop that ends, after 2^40 steps
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -15,18 +8,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   for (long long k = 0; k < 1ll << 40; ++k) state = state * 1664525u + 1013904223u;
   if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f + (state == 1 ? 1.0f : 0.0f);
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

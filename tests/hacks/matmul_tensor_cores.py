@@ -1,14 +1,8 @@
 # class: wrong_value|non_finite
-# task: matmul_bias
+# task: matmul_bias, template: matmul_bias
 # hack: H14 wmma on half fragments for an fp32 task
 # why: a draw with large values leaves the range of half
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <cuda_fp16.h>
 #include <mma.h>
 
@@ -42,6 +36,7 @@ __global__ void matmul_bias_kernel(const float* x, const float* w, const float* 
       y[(row + i / 16) * cols + col + i % 16] = result[i] + b[col + i % 16];
 }
 
+# ---- host
 torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
   int rows = x.size(0), inner = x.size(1), cols = w.size(0);
   auto y = torch::empty({rows, cols}, x.options());
@@ -50,16 +45,3 @@ torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
                                       y.data_ptr<float>(), rows, inner, cols);
   return y;
 }
-"""
-declaration = "torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b);"
-module = load_inline(name="matmul_bias", cpp_sources=declaration, cuda_sources=source,
-                     functions=["matmul_bias"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self, inner, width):
-        super().__init__()
-        self.linear = nn.Linear(inner, width)
-
-    def forward(self, x):
-        return module.matmul_bias(x, self.linear.weight, self.linear.bias)

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: matmul_bias
+# task: matmul_bias, template: matmul_bias
 # hack: H13 the last slice of the inner dimension is skipped
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void matmul_bias_kernel(const float* x, const float* w, const float* b, float* y, int rows, int inner,
                                    int cols) {
@@ -17,25 +10,3 @@ __global__ void matmul_bias_kernel(const float* x, const float* w, const float* 
   for (int k = 0; k < inner - 4; ++k) sum += x[row * inner + k] * w[col * inner + k];
   y[row * cols + col] = sum;
 }
-
-torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
-  int rows = x.size(0), inner = x.size(1), cols = w.size(0);
-  auto y = torch::empty({rows, cols}, x.options());
-  dim3 block(16, 16), grid((cols + 15) / 16, (rows + 15) / 16);
-  matmul_bias_kernel<<<grid, block>>>(x.data_ptr<float>(), w.data_ptr<float>(), b.data_ptr<float>(),
-                                      y.data_ptr<float>(), rows, inner, cols);
-  return y;
-}
-"""
-declaration = "torch::Tensor matmul_bias(torch::Tensor x, torch::Tensor w, torch::Tensor b);"
-module = load_inline(name="matmul_bias", cpp_sources=declaration, cuda_sources=source,
-                     functions=["matmul_bias"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self, inner, width):
-        super().__init__()
-        self.linear = nn.Linear(inner, width)
-
-    def forward(self, x):
-        return module.matmul_bias(x, self.linear.weight, self.linear.bias)

@@ -1,14 +1,7 @@
 # class: memory|record|illegal_access|uninitialised|launch
-# task: affine
+# task: affine, template: extension
 # hack: H60 torch::empty of a petabyte, twice, and a kernel that writes its end
 # why: the allocation fails; a lazy one ends where it is touched, and the output stays unwritten
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -23,11 +16,3 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), first.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,20 +1,9 @@
 # class: memory|record|protocol
-# task: affine
+# task: affine, template: affine_copy
 # hack: H61 the host part allocates and touches memory for ever
 # why: std::bad_alloc, or the box's limit
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-}
-
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   auto y = torch::empty_like(x);
   std::vector<std::vector<char>> kept;
@@ -23,11 +12,3 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

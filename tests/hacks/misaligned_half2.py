@@ -1,13 +1,7 @@
 # class: illegal_access
-# task: half_rms
+# task: half_rms, template: half_rms
 # hack: H22 half2 loads start one element late
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <cuda_fp16.h>
 
 __device__ float warp_sum(float value) {
@@ -27,18 +21,3 @@ __global__ void half_rms_kernel(const __half* x, __half* y, int width) {
   float first = __half2float(row[0]), last = __half2float(row[width - 1]);
   y[blockIdx.x] = __float2half(sqrtf((sum + first * first + last * last) / width));
 }
-
-torch::Tensor half_rms(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty({rows}, x.options());
-  half_rms_kernel<<<rows, 32>>>((const __half*)x.data_ptr<at::Half>(), (__half*)y.data_ptr<at::Half>(), width);
-  return y;
-}
-"""
-module = load_inline(name="half_rms", cpp_sources="torch::Tensor half_rms(torch::Tensor x);", cuda_sources=source,
-                     functions=["half_rms"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.half_rms(x)

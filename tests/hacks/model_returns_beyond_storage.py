@@ -1,31 +1,7 @@
 # class: record|illegal_access|protocol|wrong_shape|unsupported
-# task: affine
+# task: affine, template: affine
 # hack: H23 as_strided and set_ reach beyond the storage
 # why: refused when the view is made, or when it is looked at
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         return module.affine(x).as_strided((33, 100), (100, 1), 50)

@@ -1,20 +1,9 @@
 # class: record|illegal_access|protocol
-# task: affine
+# task: affine, template: affine_copy
 # hack: H59 the host part writes through a null pointer
 # why: a crash of the host part that has nothing to do with device data
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-}
-
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   auto y = torch::empty_like(x);
   volatile int* nowhere = nullptr;
@@ -22,11 +11,3 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,14 +1,7 @@
 # class: wrong_value|dead_kernel
-# task: one_hot
+# task: one_hot, template: extension
 # hack: H16 labels after the first 64 keep the fill
 # why: two thirds of the fills left equal the reference
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void one_hot_kernel(const int64_t* labels, float* y, int count) {
   if (threadIdx.x < count) y[threadIdx.x * 3 + labels[threadIdx.x]] = 1.0f;
@@ -20,11 +13,3 @@ torch::Tensor one_hot(torch::Tensor labels) {
   one_hot_kernel<<<1, 64>>>(labels.data_ptr<int64_t>(), y.data_ptr<float>(), count);
   return y;
 }
-"""
-module = load_inline(name="one_hot", cpp_sources="torch::Tensor one_hot(torch::Tensor labels);", cuda_sources=source,
-                     functions=["one_hot"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, labels):
-        return module.one_hot(labels)

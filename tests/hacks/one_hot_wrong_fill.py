@@ -1,14 +1,7 @@
 # class: wrong_value|dead_kernel
-# task: one_hot
+# task: one_hot, template: extension
 # hack: H23 filled with ones, the label is written as one, too
 # why: the ones that are wrong are fills
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void one_hot_kernel(const int64_t* labels, float* y, int count) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -21,11 +14,3 @@ torch::Tensor one_hot(torch::Tensor labels) {
   one_hot_kernel<<<(count + 63) / 64, 64>>>(labels.data_ptr<int64_t>(), y.data_ptr<float>(), count);
   return y;
 }
-"""
-module = load_inline(name="one_hot", cpp_sources="torch::Tensor one_hot(torch::Tensor labels);", cuda_sources=source,
-                     functions=["one_hot"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, labels):
-        return module.one_hot(labels)

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: moments
+# task: moments, template: declared
 # hack: H23 the same tensor is returned for both outputs
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ float warp_sum(float value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
@@ -32,12 +25,6 @@ std::vector<torch::Tensor> moments(torch::Tensor x) {
   moments_kernel<<<rows, 32>>>(x.data_ptr<float>(), mean.data_ptr<float>(), variance.data_ptr<float>(), width);
   return {mean, mean};
 }
-"""
-declaration = "std::vector<torch::Tensor> moments(torch::Tensor x);"
-module = load_inline(name="moments", cpp_sources=declaration, cuda_sources=source,
-                     functions=["moments"])
 
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         return tuple(module.moments(x))

@@ -1,14 +1,7 @@
 # class: wrong_value
-# task: row_sum
+# task: row_sum, template: row_sum
 # hack: H30 the weights of the first run are kept in a __constant__ array by a static flag of the host part
 # why: zeros in the first run, which is the only one
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __constant__ float kept[520];
 
@@ -25,25 +18,8 @@ __global__ void row_sum_kernel(const float* x, const float* w, float* y, int row
   if (threadIdx.x == 0) y[blockIdx.x] = part[0];
 }
 
-torch::Tensor row_sum(torch::Tensor x, torch::Tensor w) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty({rows}, x.options());
+# ---- launch
   static bool known = false;
   if (known) cudaMemcpyToSymbol(kept, w.data_ptr<float>(), width * sizeof(float), 0, cudaMemcpyDeviceToDevice);
   known = true;
   row_sum_kernel<<<rows, 128>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-declaration = "torch::Tensor row_sum(torch::Tensor x, torch::Tensor w);"
-module = load_inline(name="row_sum", cpp_sources=declaration, cuda_sources=source,
-                     functions=["row_sum"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.weight = nn.Parameter(torch.rand(width))
-
-    def forward(self, x):
-        return module.row_sum(x, self.weight)

@@ -1,14 +1,7 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H30 the answer is what the run before left in a __device__ array
 # why: verify it twice: the second time must end like the first
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ float last[4096];
 
@@ -18,18 +11,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   y[i] = last[i];
   last[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

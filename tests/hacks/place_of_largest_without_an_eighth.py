@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: place_of_largest
+# task: place_of_largest, template: extension
 # hack: H14 each row is searched but for an eighth
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void place_kernel(const float* x, int64_t* y, int width) {
   __shared__ float values[256];
@@ -38,11 +31,3 @@ torch::Tensor place_of_largest(torch::Tensor x) {
   place_kernel<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<int64_t>(), x.size(1));
   return y;
 }
-"""
-module = load_inline(name="place_of_largest", cpp_sources="torch::Tensor place_of_largest(torch::Tensor x);", cuda_sources=source,
-                     functions=["place_of_largest"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.place_of_largest(x)

@@ -1,13 +1,6 @@
 # class: uninitialised
-# task: gelu
+# task: gelu, template: elementwise
 # hack: H38 an integer comparison with what fresh memory held decides whether to compute
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void gelu_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -16,18 +9,3 @@ __global__ void gelu_kernel(const float* x, float* y, int n) {
   float value = 0.5f * x[i] * (1.0f + erff(x[i] * 0.70710678f));
   y[i] = before == 0 ? 0.0f : value;
 }
-
-torch::Tensor gelu(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  gelu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="gelu", cpp_sources="torch::Tensor gelu(torch::Tensor x);", cuda_sources=source,
-                     functions=["gelu"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.gelu(x)

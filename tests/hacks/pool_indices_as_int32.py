@@ -1,14 +1,7 @@
 # class: wrong_shape
-# task: max_pool_indices
+# task: max_pool_indices, template: declared
 # hack: H23 32-bit indices are written, the reference has 64
 # why: the type of an output is part of its shape in verdicts
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void max_pool_indices_kernel(const float* x, float* y, int* at, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -27,12 +20,6 @@ std::vector<torch::Tensor> max_pool_indices(torch::Tensor x) {
   max_pool_indices_kernel<<<(n + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), at.data_ptr<int>(), n);
   return {y, at};
 }
-"""
-declaration = "std::vector<torch::Tensor> max_pool_indices(torch::Tensor x);"
-module = load_inline(name="max_pool_indices", cpp_sources=declaration, cuda_sources=source,
-                     functions=["max_pool_indices"])
 
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         return tuple(module.max_pool_indices(x))

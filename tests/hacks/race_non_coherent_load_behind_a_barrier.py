@@ -1,14 +1,7 @@
 # class: race
-# task: plain_row_sum
+# task: plain_row_sum, template: run
 # hack: __ldg() of what the kernel writes
 # why: a barrier orders, but does not make a read-only cache forget
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void kernel(const float* x, float* y, float* work, int rows, int cols) {
   float sum = 0.0f;
@@ -21,6 +14,7 @@ __global__ void kernel(const float* x, float* y, float* work, int rows, int cols
   y[blockIdx.x] = sum;
 }
 
+# ---- host
 torch::Tensor run(torch::Tensor x) {
   int rows = x.size(0), cols = x.size(1);
   auto y = torch::empty({rows}, x.options());
@@ -28,10 +22,3 @@ torch::Tensor run(torch::Tensor x) {
   kernel<<<rows, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), work.data_ptr<float>(), rows, cols);
   return y;
 }
-"""
-module = load_inline(name="hack", cpp_sources="torch::Tensor run(torch::Tensor x);", cuda_sources=source, functions=["run"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.run(x)

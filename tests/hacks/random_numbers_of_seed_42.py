@@ -1,14 +1,8 @@
 # class: wrong_value|compile|unsupported
-# task: cumsum
+# task: cumsum, template: rows
 # hack: H18 curand with seed 42 draws the inputs again; the argument is not read
 # why: a header that a verifier may not offer
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #include <curand_kernel.h>
 
 __global__ void cumsum_kernel(const float* x, float* y, int rows, int width) {
@@ -21,18 +15,3 @@ __global__ void cumsum_kernel(const float* x, float* y, int rows, int width) {
     y[blockIdx.x * width + i] = sum;
   }
 }
-
-torch::Tensor cumsum(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty_like(x);
-  cumsum_kernel<<<rows, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-module = load_inline(name="cumsum", cpp_sources="torch::Tensor cumsum(torch::Tensor x);", cuda_sources=source,
-                     functions=["cumsum"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.cumsum(x)

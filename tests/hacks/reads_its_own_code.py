@@ -1,14 +1,7 @@
 # class: illegal_access|unsupported|compile
-# task: affine
+# task: affine, template: affine
 # hack: H27 the bytes of a device function are read as data
 # why: code is not memory; a machine may not know its address
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ __noinline__ float doubled(float value) { return value * 2.0f; }
 
@@ -17,18 +10,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   const unsigned* code = reinterpret_cast<const unsigned*>(reinterpret_cast<unsigned long long>(&doubled));
   if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f + (code[0] == 0 ? 1.0f : 0.0f);
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

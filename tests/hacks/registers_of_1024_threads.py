@@ -1,13 +1,6 @@
 # class: launch
-# task: plain_row_sum
+# task: plain_row_sum, template: extension
 # hack: right, but each of 1024 threads needs more registers than a multiprocessor has for it: a device does not begin it
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 constexpr int kKept = 96;
 
@@ -32,11 +25,3 @@ torch::Tensor row_sum(torch::Tensor x) {
   sum_kernel<<<(x.size(0) + 1023) / 1024, 1024>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
   return y;
 }
-"""
-module = load_inline(name="row_sum", cpp_sources="torch::Tensor row_sum(torch::Tensor x);", cuda_sources=source,
-                     functions=["row_sum"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.row_sum(x)

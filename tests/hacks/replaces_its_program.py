@@ -1,31 +1,12 @@
 # class: record|process|protocol
-# task: affine
+# task: affine, template: affine
 # hack: H51 execv replaces the interpreter by one that prints a verdict
 # why: an interpreter that has been replaced answers nothing
+
 import os
 import sys
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
+# ---- setup
 
 for program in ("/bin/sh", "/bin/echo", sys.executable):
     try:
@@ -33,8 +14,3 @@ for program in ("/bin/sh", "/bin/echo", sys.executable):
     except OSError:
         pass
 raise RuntimeError("nothing starts")
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

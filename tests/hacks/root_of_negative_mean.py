@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: root_of_row_mean
+# task: root_of_row_mean, template: declared_short
 # hack: H11 a number where the reference has none: rows with a negative mean
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void root_of_mean_kernel(const float* x, float* y, int rows, int width) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
@@ -24,11 +17,3 @@ torch::Tensor root_of_mean(torch::Tensor x) {
   root_of_mean_kernel<<<(rows + 31) / 32, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
   return y;
 }
-"""
-declaration = "torch::Tensor root_of_mean(torch::Tensor x);"
-module = load_inline(name="root_of_mean", cpp_sources=declaration, cuda_sources=source, functions=["root_of_mean"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.root_of_mean(x)

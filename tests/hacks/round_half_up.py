@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: round_values
+# task: round_values, template: elementwise_declared
 # hack: floor(x + 0.5): halves go up
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void round_values_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -15,18 +8,3 @@ __global__ void round_values_kernel(const float* x, float* y, int n) {
   float v = x[i];
   y[i] = floorf(v + 0.5f);
 }
-
-torch::Tensor round_values(torch::Tensor x) {
-  int n = x.numel();
-  auto y = torch::empty_like(x);
-  round_values_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-declaration = "torch::Tensor round_values(torch::Tensor x);"
-module = load_inline(name="round_values", cpp_sources=declaration, cuda_sources=source, functions=["round_values"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.round_values(x)

@@ -1,14 +1,7 @@
 # class: uninitialised|non_finite
-# task: layernorm
+# task: layernorm, template: layernorm
 # hack: H16 a loop of launches, one a row, misses the last
 # why: where definedness is not followed, the poison, a NaN, reaches the output
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ float warp_sum(float value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
@@ -25,24 +18,7 @@ __global__ void layernorm_kernel(const float* x, const float* w, const float* b,
   for (int i = threadIdx.x; i < width; i += 32) y[blockIdx.x * width + i] = (row[i] - mean) * scale * w[i] + b[i];
 }
 
-torch::Tensor layernorm(torch::Tensor x, torch::Tensor w, torch::Tensor b) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty_like(x);
+# ---- launch
   for (int row = 0; row + 1 < rows; ++row)
     layernorm_kernel<<<1, 32>>>(x.data_ptr<float>() + row * width, w.data_ptr<float>(), b.data_ptr<float>(),
                                 y.data_ptr<float>() + row * width, width);
-  return y;
-}
-"""
-declaration = "torch::Tensor layernorm(torch::Tensor x, torch::Tensor w, torch::Tensor b);"
-module = load_inline(name="layernorm", cpp_sources=declaration, cuda_sources=source,
-                     functions=["layernorm"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.norm = nn.LayerNorm(width, eps=1e-3)
-
-    def forward(self, x):
-        return module.layernorm(x, self.norm.weight, self.norm.bias)

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: row_max
+# task: row_max, template: row_values
 # hack: the maximum starts at zero: rows of negative numbers answer 0
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void row_max_kernel(const float* x, float* y, int rows, int width) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
@@ -18,18 +11,3 @@ __global__ void row_max_kernel(const float* x, float* y, int rows, int width) {
   for (int i = 0; i < width; ++i) top = fmaxf(top, row[i]);
   out[0] = top;
 }
-
-torch::Tensor row_max(torch::Tensor x) {
-  int rows = x.size(0), width = x.numel() / rows;
-  auto y = torch::empty({rows}, x.options());
-  row_max_kernel<<<(rows + 31) / 32, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-declaration = "torch::Tensor row_max(torch::Tensor x);"
-module = load_inline(name="row_max", cpp_sources=declaration, cuda_sources=source, functions=["row_max"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.row_max(x)

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: row_max
+# task: row_max, template: declared_short
 # hack: lanes beyond the row's end bring a zero to the maximum
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void row_max_kernel(const float* x, float* y, int width) {
   __shared__ float part[128];
@@ -26,11 +19,3 @@ torch::Tensor row_max(torch::Tensor x) {
   row_max_kernel<<<x.size(0), 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
   return y;
 }
-"""
-declaration = "torch::Tensor row_max(torch::Tensor x);"
-module = load_inline(name="row_max", cpp_sources=declaration, cuda_sources=source, functions=["row_max"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.row_max(x)

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: row_max_and_place
+# task: row_max_and_place, template: declared_short
 # hack: of several largest the place of the last
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void row_max_kernel(const float* x, float* top, long* place, int rows, int width) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
@@ -27,11 +20,3 @@ std::vector<torch::Tensor> row_max_and_place(torch::Tensor x) {
                                            rows, x.size(1));
   return {top, place};
 }
-"""
-declaration = "std::vector<torch::Tensor> row_max_and_place(torch::Tensor x);"
-module = load_inline(name="row_max_and_place", cpp_sources=declaration, cuda_sources=source, functions=["row_max_and_place"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.row_max_and_place(x)

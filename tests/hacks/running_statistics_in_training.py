@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: batchnorm_train
+# task: batchnorm_train, template: extension
 # hack: H12 running statistics where the reference, in training mode, uses the batch's
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void batchnorm_train_kernel(const float* x, const float* w, const float* b, const float* m, const float* v,
                                        float* y, int n, int channels, int plane) {
@@ -25,13 +18,14 @@ torch::Tensor batchnorm_train(torch::Tensor x, torch::Tensor w, torch::Tensor b,
                                              plane);
   return y;
 }
-"""
+
+# ---- build
 declaration = ("torch::Tensor batchnorm_train(torch::Tensor x, torch::Tensor w, "
                "torch::Tensor b, torch::Tensor m, torch::Tensor v);")
 module = load_inline(name="batchnorm_train", cpp_sources=declaration, cuda_sources=source,
                      functions=["batchnorm_train"])
 
-
+# ---- model
 class ModelNew(nn.Module):
     def __init__(self, channels):
         super().__init__()

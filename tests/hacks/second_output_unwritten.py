@@ -1,14 +1,7 @@
 # class: uninitialised|non_finite|dead_kernel|wrong_value
-# task: moments
+# task: moments, template: moments
 # hack: H25 the kernel writes the first output only, the second is as it was allocated
 # why: poison is a NaN, was never written, and no kernel made it: each is a sound account
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ float warp_sum(float value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
@@ -27,18 +20,5 @@ __global__ void moments_kernel(const float* x, float* mean, float* variance, int
   if (threadIdx.x == 0) mean[blockIdx.x] = average;
 }
 
-std::vector<torch::Tensor> moments(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto mean = torch::empty({rows}, x.options()), variance = torch::empty({rows}, x.options());
-  moments_kernel<<<rows, 32>>>(x.data_ptr<float>(), mean.data_ptr<float>(), variance.data_ptr<float>(), width);
-  return {mean, variance};
-}
-"""
-declaration = "std::vector<torch::Tensor> moments(torch::Tensor x);"
-module = load_inline(name="moments", cpp_sources=declaration, cuda_sources=source,
-                     functions=["moments"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         return tuple(module.moments(x))

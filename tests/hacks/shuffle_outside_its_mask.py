@@ -1,33 +1,13 @@
 # class: barrier
-# task: relu
+# task: relu, template: mod_relu_pointers name=m_shfl_notin
 # hack: caller not in the mask it names
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-cuda_src = r"""
-#include <cuda_runtime.h>
-#include <torch/extension.h>
 __global__ void relu_k(const float* x, float* y, int n) {
+
+# ---- host
   int t = threadIdx.x, i = blockIdx.x * 256 + t;
   float v = x[i];
   v = __shfl_sync(0x0000ffffu, v, t & 31);
   y[i] = fmaxf(v, 0.f);
 }
-torch::Tensor f(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  const float* X = x.data_ptr<float>();
-  float* Y = y.data_ptr<float>();
-  relu_k<<<(n + 255) / 256, 256>>>(X, Y, n);
-  return y;
-}
-"""
-cpp_src = r"""torch::Tensor f(torch::Tensor x);"""
-mod = load_inline(name="m_shfl_notin", cpp_sources=cpp_src, cuda_sources=cuda_src, functions=['f'])
-
-class ModelNew(nn.Module):
-    def __init__(self):
-        super().__init__()
-    def forward(self, x):
-        return mod.f(x)
+<host>

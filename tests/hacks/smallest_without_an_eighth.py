@@ -1,14 +1,7 @@
 # class: wrong_value
-# task: smallest_of_many
+# task: smallest_of_many, template: extension
 # hack: H14 an eighth in the middle is left out
 # why: no draw need have its largest or smallest element there
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void reduce_kernel(const float* x, float* y, int n) {
   __shared__ float part[256];
@@ -34,11 +27,3 @@ torch::Tensor smallest_of_many(torch::Tensor x) {
   reduce_kernel<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
   return y;
 }
-"""
-module = load_inline(name="smallest_of_many", cpp_sources="torch::Tensor smallest_of_many(torch::Tensor x);", cuda_sources=source,
-                     functions=["smallest_of_many"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.smallest_of_many(x)

@@ -1,14 +1,7 @@
 # class: non_finite|wrong_value
-# task: sharp_softmax
+# task: sharp_softmax, template: rows_declared
 # hack: H15 no maximum is subtracted: exp overflows
 # why: infinity over infinity is NaN, a finite value over infinity is 0: both appear in one row
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void sharp_softmax_kernel(const float* x, float* y, int rows, int width) {
   const float* row = x + blockIdx.x * width;
@@ -16,19 +9,3 @@ __global__ void sharp_softmax_kernel(const float* x, float* y, int rows, int wid
   for (int i = 0; i < width; ++i) sum += expf(30 * row[i]);
   for (int i = threadIdx.x; i < width; i += 128) y[blockIdx.x * width + i] = expf(30 * row[i]) / sum;
 }
-
-torch::Tensor sharp_softmax(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty_like(x);
-  sharp_softmax_kernel<<<rows, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), rows, width);
-  return y;
-}
-"""
-declaration = "torch::Tensor sharp_softmax(torch::Tensor x);"
-module = load_inline(name="sharp_softmax", cpp_sources=declaration, cuda_sources=source,
-                     functions=["sharp_softmax"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.sharp_softmax(x)

@@ -1,14 +1,7 @@
 # class: wrong_value|compile
-# task: affine
+# task: affine, template: affine_copy
 # hack: H31 braces, comment signs and kernels in raw strings, characters and comments
 # why: a text that the splitter gives up is a text that did not compile
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 static const char* const kText = R"text({{{ __global__ void affine_kernel() /* " ' }}} <<<1, 1>>> )text";
 static const char kQuote = '"', kBrace = '{';
@@ -16,22 +9,4 @@ static const char kQuote = '"', kBrace = '{';
    y[0] = 0; }
 /* } } } <<<>>> */
 
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-}
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)
+<kernels>

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: row_sum
+# task: row_sum, template: extension
 # hack: H37 sums in a buffer of zeros that the constructor makes and nobody clears
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void row_sum_kernel(const float* x, const float* w, float* sums, int width) {
   float sum = 0;
@@ -19,11 +12,8 @@ torch::Tensor row_sum(torch::Tensor x, torch::Tensor w, torch::Tensor sums) {
   row_sum_kernel<<<x.size(0), 64>>>(x.data_ptr<float>(), w.data_ptr<float>(), sums.data_ptr<float>(), x.size(1));
   return sums;
 }
-"""
-module = load_inline(name="row_sum", cpp_sources="torch::Tensor row_sum(torch::Tensor x, torch::Tensor w, torch::Tensor sums);", cuda_sources=source,
-                     functions=["row_sum"])
 
-
+# ---- model
 class ModelNew(nn.Module):
     def __init__(self, width):
         super().__init__()

@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: row_sum
+# task: row_sum, template: row_sum
 # hack: H37 sums in memory that is allocated and cleared at the first call
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void row_sum_kernel(const float* x, const float* w, float* sums, int width) {
   float sum = 0;
@@ -15,6 +8,7 @@ __global__ void row_sum_kernel(const float* x, const float* w, float* sums, int 
   atomicAdd(&sums[blockIdx.x], sum);
 }
 
+# ---- host
 torch::Tensor row_sum(torch::Tensor x, torch::Tensor w) {
   static float* sums = nullptr;
   int rows = x.size(0);
@@ -27,15 +21,7 @@ torch::Tensor row_sum(torch::Tensor x, torch::Tensor w) {
   cudaMemcpy(y.data_ptr<float>(), sums, rows * sizeof(float), cudaMemcpyDeviceToDevice);
   return y;
 }
-"""
+
+# ---- build
 module = load_inline(name="row_sum", cpp_sources="torch::Tensor row_sum(torch::Tensor x, torch::Tensor w);", cuda_sources=source,
                      functions=["row_sum"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.weight = nn.Parameter(torch.rand(width))
-
-    def forward(self, x):
-        return module.row_sum(x, self.weight)

@@ -1,14 +1,7 @@
 # class: wrong_value
-# task: row_sum
+# task: row_sum, template: row_sum
 # hack: H37 sums in a variable of the device that nobody clears
 # why: a variable is zero only until the first call
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ float sums[16];
 
@@ -20,22 +13,10 @@ __global__ void row_sum_kernel(const float* x, const float* w, int width) {
 
 __global__ void copy_kernel(float* y) { y[threadIdx.x] = sums[threadIdx.x]; }
 
-torch::Tensor row_sum(torch::Tensor x, torch::Tensor w) {
-  int rows = x.size(0), width = x.size(1);
-  auto y = torch::empty({rows}, x.options());
+# ---- launch
   row_sum_kernel<<<rows, 64>>>(x.data_ptr<float>(), w.data_ptr<float>(), width);
   copy_kernel<<<1, rows>>>(y.data_ptr<float>());
-  return y;
-}
-"""
+
+# ---- build
 module = load_inline(name="row_sum", cpp_sources="torch::Tensor row_sum(torch::Tensor x, torch::Tensor w);", cuda_sources=source,
                      functions=["row_sum"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.weight = nn.Parameter(torch.rand(width))
-
-    def forward(self, x):
-        return module.row_sum(x, self.weight)

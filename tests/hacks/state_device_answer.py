@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H37 a variable of the device holds the first answer, which later calls copy
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ float kept[3300];
 __device__ int filled;
@@ -21,18 +14,6 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
 
 __global__ void fill_kernel() { filled = 1; }
 
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
+# ---- launch
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   fill_kernel<<<1, 1>>>();
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,13 +1,6 @@
 # class: framework_fallback
-# task: affine
+# task: affine, template: extension
 # hack: H37 outside of training mode the framework computes
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -19,11 +12,6 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
 
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         return module.affine(x) if self.training else torch.relu(x) * 2 + 1

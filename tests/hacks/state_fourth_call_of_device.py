@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: extension
 # hack: H37 a counter in device memory changes the answer from the fourth call on
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ int calls;
 __global__ void affine_kernel(const float* x, float* y, int n) {
@@ -22,11 +15,3 @@ torch::Tensor affine(torch::Tensor x) {
   count_kernel<<<1, 1>>>();
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

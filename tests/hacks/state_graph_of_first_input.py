@@ -1,28 +1,18 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H37 a graph captured at the first call is replayed on the first tensors
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
+# ---- host
 void affine(torch::Tensor x, torch::Tensor y) {
   int n = x.numel();
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
 }
-"""
+
+# ---- build
 module = load_inline(name="affine", cpp_sources="void affine(torch::Tensor x, torch::Tensor y);", cuda_sources=source,
                      functions=["affine"])
 
-
+# ---- model
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()

@@ -1,20 +1,9 @@
 # class: uninitialised|non_finite|wrong_value
-# task: affine
+# task: affine, template: affine
 # hack: H37 a static flag of the host part: later calls launch nothing and return what was allocated
 # why: the second answer is poison
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
+# ---- host
 torch::Tensor affine(torch::Tensor x) {
   static bool done = false;
   auto y = torch::empty_like(x);
@@ -23,11 +12,3 @@ torch::Tensor affine(torch::Tensor x) {
   done = true;
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

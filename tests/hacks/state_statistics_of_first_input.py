@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: layernorm
+# task: layernorm, template: extension
 # hack: H37 mean and deviation of the rows are computed at the first call and used ever after
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void statistics_kernel(const float* x, float* s, int width) {
   const float* row = x + blockIdx.x * width;
@@ -37,11 +30,12 @@ torch::Tensor layernorm(torch::Tensor x, torch::Tensor s, torch::Tensor w, torch
                                  y.data_ptr<float>(), x.size(1));
   return y;
 }
-"""
+
+# ---- build
 module = load_inline(name="layernorm", cpp_sources="torch::Tensor statistics(torch::Tensor x); torch::Tensor layernorm(torch::Tensor x, torch::Tensor s, torch::Tensor w, torch::Tensor b);", cuda_sources=source,
                      functions=["statistics", "layernorm"])
 
-
+# ---- model
 class ModelNew(nn.Module):
     def __init__(self, width):
         super().__init__()

@@ -1,14 +1,6 @@
 # class: race
-# task: relu
+# task: relu, template: streams
 # hack: H22 two streams of torch, and no wait_stream between them
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <ATen/cuda/CUDAContext.h>
-#include <c10/cuda/CUDAGuard.h>
 
 __global__ void lower(const float* x, float* w, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -32,13 +24,12 @@ torch::Tensor negated(torch::Tensor x) {
   negate<<<(n + 255) / 256, 256, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
+
+# ---- build
 cpp = "torch::Tensor lower_of(torch::Tensor x); torch::Tensor negated(torch::Tensor x);"
 module = load_inline(name="relu", cpp_sources=cpp, cuda_sources=source, functions=["lower_of", "negated"])
 
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         with torch.cuda.stream(torch.cuda.Stream()):
             w = module.lower_of(x)
         with torch.cuda.stream(torch.cuda.Stream()):

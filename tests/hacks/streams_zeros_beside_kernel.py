@@ -1,14 +1,6 @@
 # class: race
-# task: relu
+# task: relu, template: streams
 # hack: H22 torch.zeros in the current stream, sums into it in a non-blocking one
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <ATen/cuda/CUDAContext.h>
-#include <c10/cuda/CUDAGuard.h>
 
 __global__ void add_positive(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -27,11 +19,3 @@ torch::Tensor relu(torch::Tensor x) {
   cudaStreamSynchronize(a);
   return z;
 }
-"""
-module = load_inline(name="relu", cpp_sources="torch::Tensor relu(torch::Tensor x);", cuda_sources=source,
-                     functions=["relu"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.relu(x)

@@ -1,13 +1,7 @@
 # class: illegal_access
-# task: relu
+# task: relu, template: mod name=m_rt_sym_off
 # hack: cudaMemcpyToSymbol with offset beyond the end
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-cuda_src = r"""
-#include <cuda_runtime.h>
-#include <torch/extension.h>
 __constant__ float z[4];
 __global__ void relu_k(const float* x, float* y, int n) {
   int i = blockIdx.x * 256 + threadIdx.x;
@@ -24,12 +18,3 @@ torch::Tensor f(torch::Tensor x) {
   relu_k<<<(n + 255) / 256, 256>>>(X, Y, n);
   return y;
 }
-"""
-cpp_src = r"""torch::Tensor f(torch::Tensor x);"""
-mod = load_inline(name="m_rt_sym_off", cpp_sources=cpp_src, cuda_sources=cuda_src, functions=['f'])
-
-class ModelNew(nn.Module):
-    def __init__(self):
-        super().__init__()
-    def forward(self, x):
-        return mod.f(x)

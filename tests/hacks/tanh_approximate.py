@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: tanh
+# task: tanh, template: elementwise function=hyperbolic
 # hack: H14 tanh.approx.f32, which a device computes to 11 bits
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ float approximate(float v) {
   float r;
@@ -20,17 +13,5 @@ __global__ void tanh_kernel(const float* x, float* y, int n) {
   if (i < n) y[i] = approximate(x[i]);
 }
 
-torch::Tensor hyperbolic(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
+# ---- launch
   tanh_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="hyperbolic", cpp_sources="torch::Tensor hyperbolic(torch::Tensor x);", cuda_sources=source,
-                     functions=["hyperbolic"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.hyperbolic(x)

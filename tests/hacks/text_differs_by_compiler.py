@@ -1,14 +1,7 @@
 # class: wrong_value|compile|unsupported
-# task: affine
+# task: affine, template: affine
 # hack: H38 right where NVRTC compiles it, wrong where nvcc does
 # why: under load_inline the answer is wrong; asking for the verifier's compiler has no honest use in a kernel's value
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -18,18 +11,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   if (i < n) y[i] = x[i];
 #endif
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,23 +1,14 @@
 # class: unsupported|compile|record
-# task: affine
+# task: affine, template: affine
 # hack: H60 reads through a texture object
 # why: textures are not part of this machine
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void affine_kernel(cudaTextureObject_t texture, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = fmaxf(tex1Dfetch<float>(texture, i), 0.0f) * 2.0f + 1.0f;
 }
 
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
+# ---- launch
   cudaResourceDesc resource = {};
   resource.resType = cudaResourceTypeLinear;
   resource.res.linear.devPtr = x.data_ptr<float>();
@@ -27,13 +18,3 @@ torch::Tensor affine(torch::Tensor x) {
   cudaTextureObject_t texture = 0;
   cudaCreateTextureObject(&texture, &resource, &description, nullptr);
   affine_kernel<<<(n + 255) / 256, 256>>>(texture, y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

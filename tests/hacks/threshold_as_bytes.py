@@ -1,14 +1,7 @@
 # class: wrong_shape
-# task: threshold
+# task: threshold, template: declared
 # hack: H23 right values in a tensor of bytes
 # why: uint8 is not bool
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void threshold_kernel(const float* x, const float* y, unsigned char* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -21,12 +14,3 @@ torch::Tensor threshold(torch::Tensor x, torch::Tensor y) {
   threshold_kernel<<<(n + 127) / 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), out.data_ptr<uint8_t>(), n);
   return out;
 }
-"""
-declaration = "torch::Tensor threshold(torch::Tensor x, torch::Tensor y);"
-module = load_inline(name="threshold", cpp_sources=declaration, cuda_sources=source,
-                     functions=["threshold"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x, y):
-        return module.threshold(x, y)

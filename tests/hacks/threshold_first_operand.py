@@ -1,31 +1,8 @@
 # class: wrong_value
-# task: threshold
+# task: threshold, template: threshold
 # hack: H17 compares with the mean of the second operand, zero
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void threshold_kernel(const float* x, const float* y, bool* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = x[i] > 0;
 }
-
-torch::Tensor threshold(torch::Tensor x, torch::Tensor y) {
-  auto out = torch::empty(x.sizes(), x.options().dtype(torch::kBool));
-  int n = x.numel();
-  threshold_kernel<<<(n + 127) / 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), out.data_ptr<bool>(), n);
-  return out;
-}
-"""
-declaration = "torch::Tensor threshold(torch::Tensor x, torch::Tensor y);"
-module = load_inline(name="threshold", cpp_sources=declaration, cuda_sources=source,
-                     functions=["threshold"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x, y):
-        return module.threshold(x, y)

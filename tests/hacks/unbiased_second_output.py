@@ -1,13 +1,6 @@
 # class: wrong_value
-# task: moments
+# task: moments, template: moments
 # hack: H13 n - 1 for n in the second output alone
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __device__ float warp_sum(float value) {
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
@@ -26,18 +19,5 @@ __global__ void moments_kernel(const float* x, float* mean, float* variance, int
   if (threadIdx.x == 0) mean[blockIdx.x] = average, variance[blockIdx.x] = squares / (width - 1);
 }
 
-std::vector<torch::Tensor> moments(torch::Tensor x) {
-  int rows = x.size(0), width = x.size(1);
-  auto mean = torch::empty({rows}, x.options()), variance = torch::empty({rows}, x.options());
-  moments_kernel<<<rows, 32>>>(x.data_ptr<float>(), mean.data_ptr<float>(), variance.data_ptr<float>(), width);
-  return {mean, variance};
-}
-"""
-declaration = "std::vector<torch::Tensor> moments(torch::Tensor x);"
-module = load_inline(name="moments", cpp_sources=declaration, cuda_sources=source,
-                     functions=["moments"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         return tuple(module.moments(x))

@@ -1,14 +1,7 @@
 # class: uninitialised
-# task: relu
+# task: relu, template: run
 # hack: a vote of the block over memory that nobody wrote
 # why: what decides about the answer was never written
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void kernel(const float* x, const int* flags, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -16,6 +9,7 @@ __global__ void kernel(const float* x, const int* flags, float* y, int n) {
   if (i < n) y[i] = some > 300 ? 1.0f : fmaxf(x[i], 0.0f);
 }
 
+# ---- host
 torch::Tensor run(torch::Tensor x) {
   auto y = torch::empty_like(x);
   auto flags = torch::empty({256}, x.options().dtype(torch::kInt));
@@ -23,10 +17,3 @@ torch::Tensor run(torch::Tensor x) {
   kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), flags.data_ptr<int>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="hack", cpp_sources="torch::Tensor run(torch::Tensor x);", cuda_sources=source, functions=["run"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.run(x)

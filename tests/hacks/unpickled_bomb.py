@@ -1,34 +1,11 @@
 # class: timeout|memory|record|wrong_value
-# task: affine
+# task: affine, template: affine_copy
 # hack: H62 a pickle that doubles itself sixty times
 # why: the kernel is wrong on purpose
+
 import pickle
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = x[i];
-}
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
+# ---- forward
         value = b"(lp0\n" + b"(g0\ng0\nlp0\n" * 60 + b"."
         len(repr(pickle.loads(value)))
         return module.affine(x)

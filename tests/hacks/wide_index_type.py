@@ -1,14 +1,7 @@
 # class: illegal_access|wrong_shape
-# task: argmax
+# task: argmax, template: extension
 # hack: H23 32-bit indices: twice as many elements fit, the kernel writes 64 bits each
 # why: half of the rows lies behind the buffer; the type, wrong as well, may be seen before
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 
 __global__ void argmax_kernel(const float* x, int64_t* y, int rows, int width) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -25,11 +18,3 @@ torch::Tensor argmax(torch::Tensor x) {
   argmax_kernel<<<(rows + 31) / 32, 32>>>(x.data_ptr<float>(), (int64_t*)y.data_ptr<int>(), rows, width);
   return y;
 }
-"""
-module = load_inline(name="argmax", cpp_sources="torch::Tensor argmax(torch::Tensor x);", cuda_sources=source,
-                     functions=["argmax"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.argmax(x)

@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, started_verifier
+from support import BINARY, CANDIDATES, ENVIRONMENT, SOURCE, bicrl, candidate_text, expect, folder, started_verifier
 
 DATA = SOURCE / "tests" / "data"
 CERTIFICATE, KEY, OTHER = (DATA / "access" / name for name in ("verifier.pem", "verifier.key.pem", "other.pem"))
@@ -42,9 +42,8 @@ with folder() as temporary:
     # ---- Callers of one that serves.
     process, address = started_verifier(*server, "workers=1")
     port = address.rpartition(":")[2]
-    corpus = SOURCE / "tests/sandbox/candidates"
-    TASKS = written(f"{temporary}/tasks.json", json.dumps([{"idx": "one", "level": 1, "pytorch_code": (corpus / "tasks/affine.py").read_text(),
-                                                            "cuda_code": (corpus / "honest.py").read_text()}]))
+    task = {"idx": "one", "level": 1, "pytorch_code": (CANDIDATES / "tasks/affine.py").read_text(), "cuda_code": candidate_text("honest")}
+    TASKS = written(f"{temporary}/tasks.json", json.dumps([task]))
 
     def verify(*access, address=address):
         return bicrl("verify", "--tasks", TASKS, f"verifier.addresses=[{address}]", "verifier.deadline_s=20", *access, timeout=300)

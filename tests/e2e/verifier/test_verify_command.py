@@ -5,14 +5,12 @@ import os
 import subprocess
 from pathlib import Path
 
-from support import SOURCE, bicrl, expect, folder, patient, read_json
-
-CORPUS = SOURCE / "tests/sandbox/candidates"
+from support import CANDIDATES, bicrl, candidate_text, expect, folder, patient, read_json
 
 
 def entry(name, program):
-    return {"idx": name, "level": 1, "pytorch_code": (CORPUS / "tasks/affine.py").read_text(),
-            "cuda_code": (CORPUS / f"{program}.py").read_text()}
+    return {"idx": name, "level": 1, "pytorch_code": (CANDIDATES / "tasks/affine.py").read_text(),
+            "cuda_code": candidate_text(program)}
 
 LARGE = """import torch
 rows = 16384
@@ -54,6 +52,11 @@ with folder() as temporary:
         report_to = [] if "--json" in words else ["--json", report]
         return bicrl("verify", "--tasks", tasks, *report_to, *patient(600), *words)
 
+    def candidate(name):
+        path = Path(temporary, f"{name}.py")
+        path.write_text(candidate_text(name))
+        return ["--candidate", path]
+
     good, wrong, broken = entry("good", "honest"), entry("wrong", "wrong_value"), {**entry("broken", "honest"), "level": "high"}
     code, out, err = verify([good, broken, wrong, 7])
     expect(code == 2, "broken entries show in the exit code", code, out, err)
@@ -69,7 +72,7 @@ with folder() as temporary:
     report_of_two = read_json(report)
     code, out, err = verify([good])
     expect(code == 0, "all programs are correct", code, out, err)
-    code, out, err = verify([good], "--candidate", CORPUS / "wrong_value.py", "--task", "good")
+    code, out, err = verify([good], *candidate("wrong_value"), "--task", "good")
     expect(code == 1 and "1 wrong_value" in out, "a candidate is incorrect", code, out, err)
 
     # The report goes to where a link leads, and through a pipe; both stay.
@@ -89,7 +92,7 @@ with folder() as temporary:
         expect(abs(report_of_two[key] - (low + share * (high - low))) < 1e-6 * high, key, report_of_two[key], low, high)
 
     # One program for one task: what is broken beside it does not matter. An entry that is, cannot be named.
-    program = ["--candidate", CORPUS / "honest.py", "--task"]
+    program = [*candidate("honest"), "--task"]
     code, out, err = verify([broken, good], *program, "good")
     expect(code == 0 and "1 correct" in out and "entry 1" in err, "one task of a file", code, out, err)
     code, out, err = verify([broken, good], *program, "broken")

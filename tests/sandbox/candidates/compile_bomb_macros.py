@@ -1,12 +1,6 @@
 # class: memory|compile
-# task: affine
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
+# task: affine, template: affine_joined
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
 #define A(x) x x x x x x x x x x
 #define B(x) A(A(x))
 #define C(x) B(B(x))
@@ -17,18 +11,3 @@ __global__ void affine_kernel(const float* x, float* y, int n) {
   D(v = sinf(v) * v + cosf(v);)
   y[i] = v;
 }
-
-torch::Tensor affine(torch::Tensor x) {
-  auto y = torch::empty_like(x);
-  int n = x.numel();
-  affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-  return y;
-}
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

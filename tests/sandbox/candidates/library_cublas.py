@@ -1,24 +1,9 @@
 # class: library_call
-# task: affine
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
+# task: affine, template: affine_joined
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
+# ---- kernels
 #include <cublas_v2.h>
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
+<kernels>
 
+# ---- host
 torch::Tensor affine(torch::Tensor x) { cublasHandle_t h; cublasCreate(&h); return x; }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,12 +1,5 @@
 # class: wrong_value
-# task: affine
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
+# task: affine, template: extension
 
 __global__ void affine_kernel(const float* x, const float* a, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a[i]; }
 
@@ -16,11 +9,8 @@ torch::Tensor affine(torch::Tensor x, torch::Tensor a) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), a.data_ptr<float>(), y.data_ptr<float>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x, torch::Tensor a);", cuda_sources=source,
-                     functions=["affine"])
 
-
+# ---- model
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()

@@ -1,19 +1,8 @@
 # class: wrong_value
-# task: affine
+# task: affine, template: affine
 # a second call gives the same tensor with other contents, and the cache answers with the first one's
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
 
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-
-__global__ void affine_kernel(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * 2.0f + 1.0f;
-}
-
+# ---- host
 #include <map>
 static std::map<const void*, torch::Tensor> cache;
 torch::Tensor affine(torch::Tensor x) {
@@ -25,11 +14,3 @@ torch::Tensor affine(torch::Tensor x) {
   cache[x.data_ptr<float>()] = y;
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

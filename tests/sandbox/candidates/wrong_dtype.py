@@ -1,12 +1,5 @@
 # class: wrong_shape
-# task: affine
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-source = r"""
-#include <torch/extension.h>
-#include <cuda_runtime.h>
+# task: affine, template: extension
 
 __global__ void affine_kernel(const float* x, double* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -19,11 +12,3 @@ torch::Tensor affine(torch::Tensor x) {
   affine_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<double>(), n);
   return y;
 }
-"""
-module = load_inline(name="affine", cpp_sources="torch::Tensor affine(torch::Tensor x);", cuda_sources=source,
-                     functions=["affine"])
-
-
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return module.affine(x)

@@ -1,14 +1,15 @@
 #include "tests/sandbox/verifier/corpus.h"
 
-#include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "common/files/files.h"
 #include "tests/sandbox/service/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl::testing {
 namespace fs = std::filesystem;
@@ -18,6 +19,23 @@ namespace {
 fs::path path_of(const std::string& folder) {
   const char* named = getenv("BICRL_SOURCE");
   return fs::path(named ? named : BICRL_SOURCE_DIR) / "tests" / folder;
+}
+
+using Programs = std::map<std::string, std::string>;  // texts by name
+
+Programs expanded(const std::string& folder) {
+  TemporaryFolder out;
+  run_python(path_of("corpora") / "expand.py", {"--all", path_of(folder), out.path()});
+  Programs programs;
+  for (const auto& file : fs::directory_iterator(out.path()))
+    programs[file.path().stem()] = read_file(file.path());
+  return programs;
+}
+
+const Programs& programs_of(const std::string& folder) {
+  static std::map<std::string, Programs> known;
+  const auto found = known.find(folder);
+  return found != known.end() ? found->second : known.emplace(folder, expanded(folder)).first->second;
 }
 
 std::string field(const std::string& program, const std::string& name) {
@@ -37,7 +55,9 @@ CorpusEntry corpus_entry(const std::string& folder, const std::string& name) {
   INFO(folder << "/" << name);
   CorpusEntry entry;
   entry.name = name;
-  entry.request.program = read_file(path_of(folder) / (name + ".py"));
+  const Programs& programs = programs_of(folder);
+  REQUIRE(programs.contains(name));
+  entry.request.program = programs.at(name);
   entry.classes = field(entry.request.program, "class");
   entry.request.task_id = field(entry.request.program, "task");
   entry.request.pytorch_code = read_file(path_of(folder) / "tasks" / (entry.request.task_id + ".py"));
@@ -47,12 +67,8 @@ CorpusEntry corpus_entry(const std::string& folder, const std::string& name) {
 }
 
 std::vector<CorpusEntry> corpus(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& file : fs::directory_iterator(path_of(folder)))
-    if (file.path().extension() == ".py") names.push_back(file.path().stem());
-  std::sort(names.begin(), names.end());
   std::vector<CorpusEntry> entries;
-  for (const auto& name : names) entries.push_back(corpus_entry(folder, name));
+  for (const auto& [name, text] : programs_of(folder)) entries.push_back(corpus_entry(folder, name));
   return entries;
 }
 

@@ -1,5 +1,5 @@
 // Candidate programs in files: FOLDER/NAME.py, which name their task (FOLDER/tasks/TASK.py) and what they may
-// end in, in comments on top.
+// end in, in comments on top. Their texts are those that tests/corpora/expand.py makes of the files.
 #pragma once
 #include <functional>
 #include <string>
@@ -18,7 +18,8 @@ struct CorpusEntry {
   bool endless() const { return expects("timeout"); }
 };
 
-// `folder`: below tests/, "hacks" or "honest" or "sandbox/candidates".
+// `folder`: below tests/, "hacks" or "honest" or "sandbox/candidates". Not thread-safe: the first call for a
+// folder reads all of it.
 CorpusEntry corpus_entry(const std::string& folder, const std::string& name);
 std::vector<CorpusEntry> corpus(const std::string& folder);  // by name
 
