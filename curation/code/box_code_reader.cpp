@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -52,6 +53,9 @@ std::optional<Json> failure_of(const ChildResult& result) {
   }
   return std::nullopt;
 }
+
+// Generated code is compiled in boxes that may start the system's compiler.
+bool needs_toolchain(const Json& request) { return request.value("backend", "") == "inductor"; }
 
 // Of the files that answer: another version may answer otherwise.
 std::string version_of(const fs::path& folder) {
@@ -142,18 +146,31 @@ class BoxCodeReader::Engine {
     }
   }
 
+  // The one with a toolchain is started when it is first asked.
+  Zygote& zygote_for(const Json& request) {
+    if (!needs_toolchain(request)) return zygote_;
+    const std::lock_guard lock(compiler_mutex_);
+    if (!compiler_) {
+      ZygoteSpec spec{"task compiler", "task_compiler", "run", {folder_}};
+      spec.starts_processes = true;
+      compiler_.emplace(host_, python_, std::move(spec));
+    }
+    return *compiler_;
+  }
+
   // Failure is the box's own.
   Result<Json> ask(const Json& request, std::stop_token stop) try {
     ChildLimits limits;
     limits.cpu_s = options_.cpu_s;
     limits.wall_s = kWallForCpu * options_.cpu_s;
     limits.memory_bytes = options_.memory_mib << 20;
-    auto child = zygote_.fork(limits, stop);
+    Zygote& zygote = zygote_for(request);
+    auto child = zygote.fork(limits, stop);
     if (!child) return Result<Json>::failure(child.reason());
     std::optional<Frame> frame;
     if (child.value()->send(request, {}, stop)) frame = child.value()->receive(stop);
     if (frame && frame->header.is_object() && frame->header.contains("answer")) {
-      zygote_.dismiss(std::move(child.value()));
+      zygote.dismiss(std::move(child.value()));
       return Json(frame->header["answer"]);
     }
     const ChildResult end = child.value()->finish();
@@ -169,6 +186,8 @@ class BoxCodeReader::Engine {
   const fs::path folder_;
   const std::string basis_;
   Zygote zygote_;
+  std::mutex compiler_mutex_;
+  std::optional<Zygote> compiler_;
   mutable std::mutex mutex_;
   std::condition_variable_any asked_, answered_;
   std::deque<Question> questions_;

@@ -8,10 +8,10 @@ from torch._decomp import core_aten_decompositions
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from task_canonical import canonical_forms
 from task_recorder import is_view, name_of, storage_of, tensors_of, writes_in_place
 from task_reference import Raises, Reference, copied, is_tensor
 
-CANONICAL_SIZES = (12, 20, 28, 36, 44, 52, 60, 68)
 MOST_ELEMENTS = 1 << 24
 DIGITS = 8
 # Arguments that say how large something is, not what is done.
@@ -162,38 +162,19 @@ def filled(model):
     return model
 
 
-def canonical(leaves):
-    """The inputs with other sizes: equal sizes stay equal, ones stay ones, values are those of the inputs."""
-    sizes = {1: 1}
-    for x in leaves:
-        for size in x.shape if is_tensor(x) else ():
-            if size not in sizes:
-                if len(sizes) > len(CANONICAL_SIZES):
-                    return None
-                sizes[size] = CANONICAL_SIZES[len(sizes) - 1]
+def on_canonical_shapes(reference, model, spec, leaves):
+    """Of each form that the model takes and answers finitely."""
     found = []
-    for n, x in enumerate(leaves):
-        if is_tensor(x) and x.dim() > 0 and x.numel() > 0:
-            shape = [sizes[size] for size in x.shape]
-            count = int(torch.tensor(shape).prod())
-            # Ranks of fixed places: two draws of one distribution then give nearly, but not quite, the same; so draw standard ones.
-            found.append(standard(x, shape, count, n))
-        else:
-            found.append(x)
+    for alternatives, other in canonical_forms(model, leaves):
+        for inputs in alternatives:
+            try:
+                answers = reference.run(inputs, spec, filled(other))
+            except Raises:
+                continue
+            if all(bool(torch.isfinite(x).all()) for x in answers):
+                found.append(by_answers(answers) + "c")
+                break
     return found
-
-
-def standard(x, shape, count, n):
-    generator = torch.Generator().manual_seed(400 + n)
-    if x.is_floating_point():
-        low, high = float(x.min()), float(x.max())
-        values = torch.rand(count, generator=generator, dtype=torch.float64)
-        values = values * 0.9 + 0.05 if low >= 0 and high <= 1 else values + 0.05 if low >= 0 else values * 4 - 2
-    elif x.dtype == torch.bool:
-        values = torch.rand(count, generator=generator) < 0.5
-    else:
-        values = torch.randint(0, 4, (count,), generator=generator)
-    return values.reshape(shape).to(x.dtype)
 
 
 def fingerprints(examination):
@@ -210,12 +191,9 @@ def fingerprints(examination):
         return found
     try:
         found.append(by_answers(reference.run(leaves, spec, filled(model))))
-        other = canonical(leaves)
-        if other is not None and not list(model.parameters()):
-            found.append(by_answers(reference.run(other, spec, model)) + "c")
     except Raises:
         pass
-    return found
+    return found + on_canonical_shapes(reference, model, spec, leaves)
 
 
 def read_function(code, shapes):

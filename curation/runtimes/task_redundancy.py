@@ -13,7 +13,8 @@ MOST_OPERATORS = 400
 MOST_BYTES = 1 << 30  # of what is kept of a pass
 ROUNDING = 1e-9
 SAME_KIND = 1e-3  # a second normalisation differs from one by what keeps it from dividing by zero
-FEW = 8  # so many truth values or integers may agree by chance
+FEW = 8  # so many integers may agree by chance
+IGNORED = -100  # the label that PyTorch's losses leave out
 GUARDS = {"isnan", "isinf", "isfinite"}
 
 
@@ -96,6 +97,8 @@ class Search:
         if op.name in GUARDS or not op.outputs or op.outputs[0].numel() == 0:
             return False
         value = op.outputs[0]
+        if value.dtype == torch.bool:  # a check, of an index to ignore for one: what it chooses is judged by itself
+            return False
         return value.is_floating_point() or value.numel() >= FEW
 
     @staticmethod
@@ -129,11 +132,19 @@ class Search:
     # ---- Left out, or spoilt
 
     def extremes(self):
-        """Inputs for which guards are made: all zeros, and large ones."""
+        """Inputs for which guards are made: all zeros and nothing chosen, large ones, negative ones, labels to ignore. What is
+        zero in every draw stays so: a triangle of a matrix, for one."""
         leaves = self.draws[0]
-        return [[torch.zeros_like(x) if is_float(x) else x for x in leaves],
-                [x * 1000 if is_float(x) else x for x in leaves],
-                [x - x.mean() - 3 if is_float(x) and x.numel() else x for x in leaves]]
+        cases = [[torch.zeros_like(x) if is_float(x) or is_mask(x) else x for x in leaves],
+                 [x * 1000 if is_float(x) else x for x in leaves],
+                 [torch.where(self.always_zero(i), x, x - x.mean() - 3) if is_float(x) and x.numel() else x
+                  for i, x in enumerate(leaves)]]
+        if any(is_label(x) for x in leaves):
+            cases.append([some_ignored(x) if is_label(x) else x for x in leaves])
+        return cases
+
+    def always_zero(self, place):
+        return torch.stack([draw[place] == 0 for draw in self.draws]).all(dim=0)
 
     def without(self, number, op, outputs, extremes, operators):
         self.check_time()
@@ -178,6 +189,20 @@ class Search:
 
 def all_finite(outputs):
     return all(bool(torch.isfinite(x).all()) for x in outputs if x.is_floating_point())
+
+
+def is_mask(x):
+    return isinstance(x, torch.Tensor) and x.dtype == torch.bool
+
+
+def is_label(x):
+    return isinstance(x, torch.Tensor) and x.dtype == torch.int64 and x.numel() > 1
+
+
+def some_ignored(x):
+    ignored = x.clone()
+    ignored.view(-1)[::2] = IGNORED
+    return ignored
 
 
 def flat_of(value):

@@ -77,7 +77,11 @@ class Reference:
 
     def run(self, leaves, spec, model=None, rng_seed=3):
         """Output tensors in depth-first order. Neither the model nor the inputs are changed."""
-        model = copy.deepcopy(self.model if model is None else model)
+        return self.run_again(leaves, spec, copy.deepcopy(self.model if model is None else model), rng_seed)
+
+    @staticmethod
+    def run_again(leaves, spec, model, rng_seed=3):
+        """As run(), but the model keeps what it remembers of this call."""
         inputs = pytree.tree_unflatten([copied(x) for x in leaves], spec)
         seed_all(rng_seed)
         with torch.no_grad():

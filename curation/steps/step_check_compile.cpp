@@ -1,6 +1,6 @@
 // Step `check_compile`: drops tasks that torch.compile does not take, or answers differently.
-//   backend: aot_eager (all but code generation) | eager (tracing alone). Boxes hold no compiler for
-//   inductor.
+//   backend: aot_eager (all but code generation) | eager (tracing alone) | inductor (C++ code for the
+//   processor is generated and compiled, in boxes with a toolchain).
 #include "curation/code/question_step.h"
 
 namespace bicrl::curation {
@@ -9,7 +9,7 @@ namespace {
 class CheckCompile : public QuestionStep {
  public:
   CheckCompile(const ConfigSection& p, const StepEnvironment& environment) : QuestionStep(environment) {
-    backend_ = p.choice("backend", "aot_eager", {"aot_eager", "eager"});
+    backend_ = p.choice("backend", "aot_eager", {"aot_eager", "eager", "inductor"});
   }
 
   nlohmann::ordered_json card() const override { return {{"backend", backend_}}; }

@@ -179,7 +179,7 @@ void Zygote::append_interpreter(std::vector<std::string>& command) const {
 
 std::vector<std::string> Zygote::command() const {
   auto command = host_.bwrap_command({"CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID"});
-  append_system_root(starts_processes() ? SystemRoot::kToolchain : SystemRoot::kLibraries, command);
+  append_system_root(spec_.starts_processes ? SystemRoot::kToolchain : SystemRoot::kLibraries, command);
   append_devices(command);
   append_mounts({{share_folder() / "box", kRuntimeTarget}}, command);
   append_mounts(spec_.mounts, command);
@@ -226,7 +226,7 @@ void Zygote::run_once(std::stop_token stop) {
   FdPair control = make_packet_pair(), output = make_pipe();
   const UniqueFd filter = make_memfd(
       "filter",
-      syscall_filter(starts_processes() ? SyscallProfile::kProgram : SyscallProfile::kSingleProcess));
+      syscall_filter(spec_.starts_processes ? SyscallProfile::kProgram : SyscallProfile::kSingleProcess));
   const pid_t pid = spawn({command(),
                            {},
                            {{output.theirs.get(), 1},

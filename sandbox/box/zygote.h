@@ -29,7 +29,6 @@ namespace bicrl {
 // In place of the interpreter.
 struct WarmProgram {
   std::vector<std::string> argv, env = {};  // argv[0]: absolute path inside the box
-  bool starts_processes = true;             // its children may, and see the toolchain
 };
 
 struct ZygoteSpec {
@@ -43,6 +42,7 @@ struct ZygoteSpec {
   std::vector<BoxMount> root = {};
   // With it, `module`, `function` and `module_folders` are empty.
   std::optional<WarmProgram> program = {};
+  bool starts_processes = false;  // children may, and see the toolchain
 };
 
 struct ChildLimits {
@@ -151,7 +151,6 @@ class Zygote {
   void reap_dismissed(std::stop_token stop);
   void give_up_on(const std::shared_ptr<UniqueFd>& control);
   void run_once(std::stop_token stop);
-  bool starts_processes() const { return spec_.program && spec_.program->starts_processes; }
   std::vector<std::string> command() const;
   void append_interpreter(std::vector<std::string>& command) const;
   BoxHost& host_;

@@ -61,6 +61,7 @@ ZygoteSpec compiler_spec(const Prelude& prelude) {
   spec.program = {
       warm_compiler_command(prelude, folder, kHostFolder),
       {"PATH=/usr/bin", "LC_ALL=C", "TMPDIR=/scratch", "LD_PRELOAD=/box/libbicrl_compile_server.so"}};
+  spec.starts_processes = true;
   return spec;
 }
 

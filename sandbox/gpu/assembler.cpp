@@ -46,7 +46,7 @@ ZygoteSpec assembler_spec(const std::filesystem::path& library, const std::strin
   spec.name = "assembler";
   spec.mounts = {{share_folder() / "gpu" / "bicrl-assemble", "/assembler/bicrl-assemble"},
                  {std::filesystem::canonical(library), target}};
-  spec.program = {.argv = {"/assembler/bicrl-assemble", target, architecture}, .starts_processes = false};
+  spec.program = {.argv = {"/assembler/bicrl-assemble", target, architecture}};
   return spec;
 }
 

@@ -145,17 +145,23 @@ TEST_CASE("list_operators names what runs below autograd and leaves known names"
   CHECK(result.dropped.at("broken") == "not examined: raises");
 }
 
-TEST_CASE("check_compile drops a task that answers otherwise when compiled") {
+TEST_CASE(
+    "check_compile drops tasks that answer otherwise when compiled and holds a compiler for inductor alone") {
   BoxServices services;
-  const StepResult result = run_step(
-      "check_compile",
-      {task("sound",
-            task_of("self.layer = nn.Linear(4, 3)", "return torch.tanh(self.layer(x))", "torch.randn(2, 4)")),
-       task("other", task_of("pass", "return x + 1 if torch.compiler.is_compiling() else x - 1",
-                             "torch.randn(2, 4)"))},
-      services);
-  CHECK(result.ids() == std::vector<std::string>{"sound"});
-  CHECK(result.dropped.at("other") == "torch.compile refuses it");
+  const std::vector<Record> tasks = {
+      task("sound",
+           task_of("self.layer = nn.Linear(4, 3)", "return torch.tanh(self.layer(x))", "torch.randn(2, 4)")),
+      task("other",
+           task_of("pass", "return x + 1 if torch.compiler.is_compiling() else x - 1", "torch.randn(2, 4)")),
+      task("starter", task_of("import subprocess; subprocess.run(['/usr/bin/true'], check=True)",
+                              "return x + 1", "torch.randn(2, 4)"))};
+  const StepResult lowered = run_step("check_compile", tasks, services);
+  CHECK(lowered.ids() == std::vector<std::string>{"sound"});
+  CHECK(lowered.dropped.at("other") == "torch.compile refuses it");
+  CHECK(lowered.dropped.at("starter") == "not examined: crash");
+  const StepResult generated = run_step("check_compile, backend: inductor", tasks, services);
+  CHECK(generated.ids() == std::vector<std::string>{"sound", "starter"});
+  CHECK(generated.dropped.at("other") == "torch.compile refuses it");
 }
 
 // Asks boxes directly for a task of one row each.
