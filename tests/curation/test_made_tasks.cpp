@@ -161,7 +161,7 @@ TEST_CASE("check_compile drops a task that answers otherwise when compiled") {
 // Asks boxes directly for a task of one row each.
 TEST_CASE("every operator of the catalogue makes a task by itself") {
   const std::vector<CatalogueOperator> rows =
-      read_catalogue(fs::path(BICRL_SOURCE_DIR) / "curation/runtimes/operator_catalogue.txt");
+      read_catalogue(bicrl::testing::source_path("curation/runtimes/operator_catalogue.txt"));
   CHECK(rows.size() >= 150);
   BoxServices services;
   std::map<std::string, int> libraries;

@@ -9,6 +9,7 @@
 
 #include "common/files/files.h"
 #include "tests/sandbox/service/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl::testing {
 namespace fs = std::filesystem;
@@ -17,7 +18,7 @@ namespace {
 // $BICRL_SOURCE: where the sources are on another machine than that of the build.
 fs::path path_of(const std::string& folder) {
   const char* named = getenv("BICRL_SOURCE");
-  return fs::path(named ? named : BICRL_SOURCE_DIR) / "tests" / folder;
+  return (named ? fs::path(named) : testing::source_path("")) / "tests" / folder;
 }
 
 std::string field(const std::string& program, const std::string& name) {
