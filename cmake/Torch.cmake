@@ -31,10 +31,11 @@ endif()
 # ATen/ATen.h takes seven seconds to read and half a minute to make ready once: what includes torch shares one
 # precompiled header. BICRL_PCH=OFF compiles every file by its own includes alone.
 option(BICRL_PCH "Precompile torch's headers" ON)
-set(bicrl_torch_header ${CMAKE_SOURCE_DIR}/cmake/torch_headers.h)
+set(bicrl_torch_header [["cmake/torch_headers.h"]])  # below the source folder, which is searched
 if(BICRL_PCH)
   file(WRITE ${CMAKE_BINARY_DIR}/generated/torch_headers.cpp "// Carries the precompiled header.\n")
   add_library(bicrl_torch_headers OBJECT ${CMAKE_BINARY_DIR}/generated/torch_headers.cpp)
+  target_include_directories(bicrl_torch_headers PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(bicrl_torch_headers PRIVATE bicrl_torch nlohmann_json::nlohmann_json)
   target_precompile_headers(bicrl_torch_headers PRIVATE ${bicrl_torch_header})
 endif()

@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/files/files.h"
+#include "tests/support/support.h"
 
 namespace bicrl::curation {
 namespace {
@@ -36,7 +37,8 @@ void complete(LabelledTask& task) {
 }  // namespace
 
 std::vector<LabelledTask> labelled_tasks(const std::string& name) {
-  std::istringstream lines(read_file(concat(BICRL_SOURCE_DIR, "/tests/curation/labelled/", name, ".tasks")));
+  std::istringstream lines(
+      read_file(testing::source_path(concat("tests/curation/labelled/", name, ".tasks"))));
   std::vector<LabelledTask> tasks;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(kMark))

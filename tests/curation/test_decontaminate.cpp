@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 using testing::TemporaryFolder;
 
-const fs::path kEvaluation = fs::path(BICRL_SOURCE_DIR) / "tests/data/kernelbench_level1.json";
+const fs::path kEvaluation = bicrl::testing::source_path("tests/data/kernelbench_level1.json");
 
 TEST_CASE("tree similarity is the share of common features") {
   const CodePortrait one{.id = "", .text = "a", .features = {1, 2, 2, 3}, .function = ""};
@@ -29,7 +29,7 @@ TEST_CASE("tree similarity is the share of common features") {
 
 TEST_CASE("an evaluation's tasks are found renamed, restructured, with other shapes and wrapped") {
   const TemporaryFolder folder;
-  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/curation/disguise.py",
+  testing::run_python(bicrl::testing::source_path("tests/curation/disguise.py"),
                       {kEvaluation.string(), (folder.path() / "copies.json").string()});
   BoxServices services;
   // Synthesised tasks of two operators and more stand for what has nothing to do with it.

@@ -224,7 +224,7 @@ std::vector<Record> loaded(const fs::path& folder, const std::string& file) {
 
 TEST_CASE("Arrow and Parquet tables of the published forms are read by Arrow's library") {
   const TemporaryFolder folder;
-  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/curation/make_tables.py", {folder.path().string()});
+  testing::run_python(bicrl::testing::source_path("tests/curation/make_tables.py"), {folder.path().string()});
   for (const char* file : {"data-00000-of-00001.arrow", "as_file.arrow"}) {
     const auto concur = loaded(folder.path(), file);
     REQUIRE(concur.size() == 3);
@@ -307,7 +307,7 @@ TEST_CASE("responses of a policy and of a run are loaded with the code of their 
 
 TEST_CASE("tables of other columns and tables that are cut off are refused as a whole") {
   const TemporaryFolder folder;
-  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/curation/make_tables.py", {folder.path().string()});
+  testing::run_python(bicrl::testing::source_path("tests/curation/make_tables.py"), {folder.path().string()});
   CHECK_THROWS_MATCHES(loaded(folder.path(), "other_columns.parquet"), InputError,
                        MessageMatches(ContainsSubstring("surprise")));
   CHECK_THROWS_MATCHES(loaded(folder.path(), "cut_off.parquet"), InputError,
@@ -316,7 +316,7 @@ TEST_CASE("tables of other columns and tables that are cut off are refused as a 
 
 TEST_CASE("Parquet and Arrow tables that are written are read again") {
   const TemporaryFolder folder;
-  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/curation/make_tables.py", {folder.path().string()});
+  testing::run_python(bicrl::testing::source_path("tests/curation/make_tables.py"), {folder.path().string()});
   FakeServices services;
   run_pipeline(loads(folder.path(), "data-00000-of-00001.arrow",
                      "  - {step: write, file: out.parquet, form: concur}\n  - {step: write, file: out.arrow, "

@@ -167,7 +167,7 @@ TEST_CASE(
 // Asks boxes directly for a task of one row each.
 TEST_CASE("every operator of the catalogue makes a task by itself") {
   const std::vector<CatalogueOperator> rows =
-      read_catalogue(fs::path(BICRL_SOURCE_DIR) / "curation/runtimes/operator_catalogue.txt");
+      read_catalogue(bicrl::testing::source_path("curation/runtimes/operator_catalogue.txt"));
   CHECK(rows.size() >= 150);
   BoxServices services;
   std::map<std::string, int> libraries;

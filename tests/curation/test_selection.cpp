@@ -254,8 +254,8 @@ TEST_CASE("count_tokens counts by a tokenizer, or by characters") {
   StepResult result = run_step("count_tokens", records, services);
   CHECK(result.at("a").figures == std::map<std::string, double>{{"reasoning_tokens", 101}});
   records[0].answer.program = "aa";
-  result = run_step(concat("count_tokens, tokenizer: ", BICRL_SOURCE_DIR, "/configs/quickstart"), records,
-                    services);
+  result = run_step(concat("count_tokens, tokenizer: ", testing::source_path("configs/quickstart").string()),
+                    records, services);
   CHECK(result.at("a").figures.at("reasoning_tokens") < 402);
   CHECK(result.at("a").figures.at("program_tokens") <= 2);
   records[0].figures["reasoning_tokens"] = 7;  // a figure of whoever wrote it stays

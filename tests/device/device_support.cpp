@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 DeviceCompiler limited_compiler(size_t max_ptx_bytes) {
   const CudaWheel wheel = cuda_wheel();
-  const fs::path shim = fs::path(BICRL_BINARY_DIR) / "share" / "bicrl" / "device" / "include";
+  const fs::path shim = bicrl::testing::build_path("share/bicrl/device/include");
   DeviceCompilerOptions options;
   options.library = wheel.compiler.string();
   options.include_folders = {shim.string(), wheel.headers.string(), wheel.template_headers.string()};
@@ -79,7 +79,7 @@ std::set<std::string> host_symbols(const std::string& text) {
 
 std::vector<NamedText> own_programs() {
   std::vector<NamedText> programs;
-  const fs::path folder = fs::path(BICRL_SOURCE_DIR) / "tests" / "device" / "programs";
+  const fs::path folder = bicrl::testing::source_path("tests/device/programs");
   for (const auto& entry : fs::directory_iterator(folder))
     programs.push_back({entry.path().stem().string(), read_file(entry.path())});
   std::sort(programs.begin(), programs.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

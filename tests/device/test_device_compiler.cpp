@@ -119,8 +119,8 @@ TEST_CASE("Published programs become PTX that the machine can lower") {
 }
 
 TEST_CASE("An entry has the name that g++ gives the instance") {
-  const std::string text = read_file(std::string(BICRL_SOURCE_DIR) + "/tests/device/names/instances.cu");
-  const std::string host = read_file(std::string(BICRL_SOURCE_DIR) + "/tests/device/names/host_stand_in.h");
+  const std::string text = read_file(testing::source_path("tests/device/names/instances.cu"));
+  const std::string host = read_file(testing::source_path("tests/device/names/host_stand_in.h"));
   const DeviceCode code = compile_whole(text);
   INFO(code.log);
   REQUIRE(code.ok);
@@ -236,7 +236,7 @@ TEST_CASE("Headers that were precompiled change nothing") {
 }
 
 TEST_CASE("Textures are named as what is missing") {
-  const std::string folder = std::string(BICRL_SOURCE_DIR) + "/tests/device/unsupported/";
+  const std::string folder = testing::source_path("tests/device/unsupported").string();
   CHECK(unsupported_device_feature(read_file(folder + "texture.cu")).find("textures") == 0);
 }
 

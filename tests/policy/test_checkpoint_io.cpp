@@ -86,7 +86,7 @@ TEST_CASE("what we save opens in safetensors and transformers, and in ours again
     }
     CHECK(Tokenizer::from_folder(where).encode("for i in x<MASK>") == ids);
   }
-  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_reopen.py",
+  testing::run_python(testing::source_path("tests/policy/oracle_reopen.py"),
                       {folder.path().string(), "tied", "untied"});
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("a policy's Python files are kept, so that transformers opens what we 
     CHECK(load_policy(saved, at::kCPU, at::kFloat).config() == policy.config());
     write_expected(folder.path() / "expected_saved.safetensors", policy,
                    tokenizer.encode("for i in x<MASK>"));
-    testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_reopen.py",
+    testing::run_python(testing::source_path("tests/policy/oracle_reopen.py"),
                         {folder.path().string(), "saved"});
   }
 }
@@ -154,7 +154,7 @@ TEST_CASE("every end token and every key of generation_config.json survives savi
   CHECK(load_policy(second, at::kCPU, at::kFloat).config() == policy.config());
   write_expected(folder.path() / "expected_several.safetensors", policy,
                  tokenizer.encode("for i in x<MASK>"));
-  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_reopen.py",
+  testing::run_python(testing::source_path("tests/policy/oracle_reopen.py"),
                       {folder.path().string(), "several"});
 }
 

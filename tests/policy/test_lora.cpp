@@ -294,8 +294,7 @@ TEST_CASE("adapters that do not fit are refused with the reason") {
 
 TEST_CASE("a saved policy has its adapters merged, and transformers reads it") {
   const testing::TemporaryFolder folder;
-  const Tokenizer tokenizer =
-      Tokenizer::from_folder(fs::path(BICRL_SOURCE_DIR) / "tests/rollout/tiny_tokenizer");
+  const Tokenizer tokenizer = Tokenizer::from_folder(testing::source_path("tests/rollout/tiny_tokenizer"));
   for (const auto dtype : {at::kFloat, at::kBFloat16})
     for (const bool tied : {false, true}) {
       const fs::path where = folder.path() / concat(dtype, tied ? "-tied" : "");
@@ -313,7 +312,7 @@ TEST_CASE("a saved policy has its adapters merged, and transformers reads it") {
         CHECK(at::equal(value_of(again.store(), name), value) != adapted);
       }
       write_safetensors(folder.path() / "expected.safetensors", {{"logits", forward(policy)}});
-      testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_lora.py",
+      testing::run_python(testing::source_path("tests/policy/oracle_lora.py"),
                           {where.string(), (folder.path() / "base.safetensors").string(),
                            (folder.path() / "expected.safetensors").string()});
     }

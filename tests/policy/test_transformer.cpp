@@ -85,7 +85,7 @@ std::string check_bf16(const fs::path& variant, at::Device device) {
 
 TEST_CASE("logits and gradients equal transformers' Qwen3 under a block-causal mask") {
   const testing::TemporaryFolder folder;
-  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_model.py", {folder.path().string()});
+  testing::run_python(testing::source_path("tests/policy/oracle_model.py"), {folder.path().string()});
   double worst_logit = 0, worst_gradient = 0;
   std::string rounded;
   for (const char* variant : kVariants) {
@@ -116,7 +116,7 @@ TEST_CASE("logits on a GPU equal transformers' Qwen3 under a block-causal mask",
   if (!at::hasCUDA()) SKIP("no GPU in this build or machine");
   const at::NoGradGuard guard;
   const testing::TemporaryFolder folder;
-  testing::run_python(fs::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_model.py", {folder.path().string()});
+  testing::run_python(testing::source_path("tests/policy/oracle_model.py"), {folder.path().string()});
   double worst = 0;
   std::string rounded;
   for (const char* variant : kVariants) {

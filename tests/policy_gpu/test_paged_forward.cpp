@@ -223,8 +223,7 @@ TEST_CASE("the kernels' logits are as close to transformers' in fp32 as its own 
   require_gpu();
   const at::NoGradGuard no_grad;
   const TemporaryFolder folder;
-  run_python(std::filesystem::path(BICRL_SOURCE_DIR) / "tests/policy/oracle_model.py",
-             {folder.path().string()});
+  run_python(testing::source_path("tests/policy/oracle_model.py"), {folder.path().string()});
   for (const auto& [variant, lengths] :
        {std::pair{"head_dim_64", std::vector{4, 192}}, std::pair{"head_dim_128", std::vector{192}}}) {
     const Transformer policy = load_policy(folder.path() / variant, kGpu, at::kBFloat16);

@@ -17,7 +17,7 @@ using bicrl::testing::run_python;
 using bicrl::testing::TemporaryFolder;
 using nlohmann::json;
 
-const fs::path kFolder = fs::path(BICRL_SOURCE_DIR) / "tests" / "ptx";
+const fs::path kFolder = bicrl::testing::source_path("tests/ptx");
 
 // Agrees with the oracle's counts, function by function.
 void check_counts(const Module& module, const json& counts) {

@@ -15,6 +15,7 @@
 #include "sandbox/interpreter/races/race_detector.h"
 #include "sandbox/interpreter/races/race_taint.h"
 #include "tests/ptx/kernel_runner.h"
+#include "tests/support/support.h"
 
 namespace bicrl::races {
 namespace {
@@ -98,7 +99,8 @@ std::string launch(const std::string& ptx, const RaceCase& one, uint64_t seed, p
 TEST_CASE("races are told from what only looks like one") {
   const char* only = getenv("BICRL_CORPUS");
   int racy = 0, sound = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(BICRL_SOURCE_DIR "/tests/races/kernels")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(bicrl::testing::source_path("tests/races/kernels"))) {
     const std::string text = text_of(entry.path());
     const std::string ptx = ptx::testing::compile_cuda(text, {"-lineinfo"});
     for (const RaceCase& one : cases_of(text)) {

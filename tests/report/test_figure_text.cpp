@@ -5,13 +5,14 @@
 
 #include "common/files/files.h"
 #include "report/page/figure_text.h"
+#include "tests/support/support.h"
 
 namespace bicrl::report {
 namespace {
 
 // Keys of the tables below "## metrics.jsonl".
 std::vector<std::string> documented_keys() {
-  const std::string page = read_file(BICRL_SOURCE_DIR "/docs/metrics.md");
+  const std::string page = read_file(bicrl::testing::source_path("docs/metrics.md"));
   const size_t begin = page.find("## metrics.jsonl");
   std::istringstream lines(page.substr(begin, page.find("\n## ", begin) - begin));
   std::vector<std::string> keys;

@@ -310,8 +310,7 @@ TEST_CASE("advantages agree with an independent computation in Python") {
   const testing::TemporaryFolder folder;
   const auto path = folder.path() / "advantages.json";
   write_file_atomically(path, cases.dump());
-  testing::run_python(std::filesystem::path(BICRL_SOURCE_DIR) / "tests/reward/advantage_oracle.py",
-                      {path.string()});
+  testing::run_python(bicrl::testing::source_path("tests/reward/advantage_oracle.py"), {path.string()});
 }
 
 TEST_CASE("extreme rewards stay finite, impossible ones are refused") {

@@ -1,4 +1,5 @@
 #include "reward/reward_rule.h"
+#include "tests/support/support.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -244,7 +245,7 @@ TEST_CASE("unknown rules and parameters are refused with their place") {
 }
 
 TEST_CASE("the files under configs/rewards hold the published forms") {
-  const std::filesystem::path folder = std::filesystem::path(BICRL_SOURCE_DIR) / "configs" / "rewards";
+  const std::filesystem::path folder = bicrl::testing::source_path("configs/rewards");
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const RewardFunction function = RewardFunction::from_file(entry.path());
@@ -265,8 +266,8 @@ TEST_CASE("the files under configs/rewards hold the published forms") {
 }
 
 TEST_CASE("modelled_speedup: correctness and the modelled speed-up up to 4") {
-  const auto reward = RewardFunction::from_file(std::filesystem::path(BICRL_SOURCE_DIR) / "configs" /
-                                                "rewards" / "modelled_speedup.yaml");
+  const auto reward =
+      RewardFunction::from_file(bicrl::testing::source_path("configs/rewards/modelled_speedup.yaml"));
   CHECK(reward.clock() == kModelClock);
   CHECK(reward.uses_times());
   const auto worth = [&](double speedup) {

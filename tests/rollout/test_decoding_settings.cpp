@@ -4,6 +4,7 @@
 
 #include "rollout/decoding_settings.h"
 #include "rollout/prompt_tokens.h"
+#include "tests/support/support.h"
 
 namespace bicrl {
 
@@ -83,7 +84,7 @@ TEST_CASE("settings that would do nothing are refused, with the reason", "[decod
 
 TEST_CASE("a clamped prefix is encoded behind the prompt, with the seam between them",
           "[decoding_settings]") {
-  const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
+  const Tokenizer tokenizer = Tokenizer::from_folder(testing::source_path("tests/rollout/tiny_tokenizer"));
   Prompt prompt;
   prompt.task_id = "t";
   prompt.text = "x\"";

@@ -5,12 +5,14 @@
 #include "episode/episode.h"
 #include "rollout/decoding/response_end.h"
 #include "rollout/decoding/sequence.h"
+#include "tests/support/support.h"
 
 namespace bicrl {
 namespace {
 
 const Tokenizer& tiny_tokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
+  static const Tokenizer tokenizer =
+      Tokenizer::from_folder(testing::source_path("tests/rollout/tiny_tokenizer"));
   return tokenizer;
 }
 

@@ -7,12 +7,14 @@
 #include <cmath>
 
 #include "common/rng.h"
+#include "tests/support/support.h"
 #include "tests/support/tiny_policy_config.h"
 
 namespace bicrl::testing {
 
 const Tokenizer& tiny_tokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
+  static const Tokenizer tokenizer =
+      Tokenizer::from_folder(bicrl::testing::source_path("tests/rollout/tiny_tokenizer"));
   return tokenizer;
 }
 

@@ -1,4 +1,5 @@
 #include "tests/support/cuda_wheel.h"
+#include "tests/support/support.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
@@ -13,7 +14,7 @@ const fs::path kCompiler = fs::path("lib") / "libnvrtc.so.13";
 // Empty if there is none.
 fs::path find_wheel() {
   if (const char* named = getenv("BICRL_CUDA_WHEEL")) return named;
-  const fs::path root = fs::path(BICRL_TEST_PYTHON).parent_path().parent_path() / "lib";
+  const fs::path root = fs::path(testing::test_python()).parent_path().parent_path() / "lib";
   std::error_code failure;
   for (const auto& version : fs::directory_iterator(root, failure))
     if (const fs::path wheel = version.path() / "site-packages" / "nvidia" / "cu13";

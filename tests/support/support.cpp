@@ -15,16 +15,20 @@ namespace {
 
 fs::path published_folder() {
   const char* named = getenv("BICRL_DATA");
-  return named ? fs::path(named) : fs::path(BICRL_SOURCE_DIR) / ".." / "shared" / "data";
+  return named ? fs::path(named) : source_path("../shared/data");
 }
 
 std::vector<fs::path> ours_and_published(const std::string& ours, const std::string& published) {
-  std::vector<fs::path> paths = {fs::path(BICRL_SOURCE_DIR) / "tests" / "data" / ours};
+  std::vector<fs::path> paths = {source_path("tests/data") / ours};
   if (fs::exists(published_folder() / published)) paths.push_back(published_folder() / published);
   return paths;
 }
 
 }  // namespace
+
+fs::path source_path(const std::string& relative) { return fs::path(BICRL_SOURCE_DIR) / relative; }
+
+fs::path build_path(const std::string& relative) { return fs::path(BICRL_BINARY_DIR) / relative; }
 
 fs::path published_file(const std::string& relative) {
   const fs::path path = published_folder() / relative;

@@ -6,6 +6,11 @@
 
 namespace bicrl::testing {
 
+// Paths in the source tree and in the build that the tests belong to. Other files do not see these folders'
+// names, so that a compiler's cache serves every clone.
+std::filesystem::path source_path(const std::string& relative);
+std::filesystem::path build_path(const std::string& relative);
+
 // Folder of published tasks and SDAR files ($BICRL_DATA, else ../shared/data beside the source tree).
 // Skips the running test, with the reason, if the file is absent.
 std::filesystem::path published_file(const std::string& relative);

@@ -79,6 +79,6 @@ TEST_CASE("conversations of all kinds are those of the published template") {
   }
   const auto file = folder.path() / "cases.json";
   write_file_atomically(file, cases.dump());
-  testing::run_python(BICRL_SOURCE_DIR "/tests/tasks/oracle_chat_template.py",
+  testing::run_python(bicrl::testing::source_path("tests/tasks/oracle_chat_template.py"),
                       {published.string(), file.string()});
 }

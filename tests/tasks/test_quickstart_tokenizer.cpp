@@ -17,7 +17,7 @@ using namespace bicrl;
 
 namespace {
 
-const std::filesystem::path kFolder = std::filesystem::path(BICRL_SOURCE_DIR) / "configs" / "quickstart";
+const std::filesystem::path kFolder = bicrl::testing::source_path("configs/quickstart");
 
 // What the tokenizer is trained on: tasks like the quickstart's, with more variants, so that every constant
 // and shape occurs.
@@ -73,6 +73,6 @@ TEST_CASE("the quickstart's tokenizer writes short prompts and programs with cle
     }
   }
   write_file_atomically(folder.path() / "texts.json", list.dump());
-  bicrl::testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/tasks/oracle_quickstart_tokens.py",
+  bicrl::testing::run_python(bicrl::testing::source_path("tests/tasks/oracle_quickstart_tokens.py"),
                              {(folder.path() / "texts.json").string(), kFolder.string()});
 }

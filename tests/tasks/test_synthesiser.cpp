@@ -366,7 +366,7 @@ TEST_CASE("modules run in PyTorch and their programs compute the same") {
   sample.insert(sample.end(), development.begin(), development.begin() + 50);
   const bicrl::testing::TemporaryFolder folder;
   save_tasks(folder.path() / "sample.jsonl", sample);
-  bicrl::testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/tasks/oracle_synthetic.py",
+  bicrl::testing::run_python(bicrl::testing::source_path("tests/tasks/oracle_synthetic.py"),
                              {(folder.path() / "sample.jsonl").string()});
 }
 
@@ -384,6 +384,6 @@ TEST_CASE("chains of five operators have modules and programs like shorter ones"
   CHECK(lengths == std::set<size_t>{2, 3, 4, 5});
   const bicrl::testing::TemporaryFolder folder;
   save_tasks(folder.path() / "sample.jsonl", tasks.train);
-  bicrl::testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/tasks/oracle_synthetic.py",
+  bicrl::testing::run_python(bicrl::testing::source_path("tests/tasks/oracle_synthetic.py"),
                              {(folder.path() / "sample.jsonl").string()});
 }

@@ -46,7 +46,7 @@ TEST_CASE("floats are rounded to 8 bits as PyTorch casts") {
   uint32_t random = 1;
   for (int i = 0; i < 20000; ++i) write(random = random * 1664525u + 1013904223u);
   out.close();
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/trace/float8_check.py", {path.string()});
+  testing::run_python(testing::source_path("tests/trace/float8_check.py"), {path.string()});
 }
 
 }  // namespace

@@ -11,13 +11,15 @@
 #include "reward/reward_rule.h"
 #include "rollout/decoding_settings.h"
 #include "tasks/task.h"
+#include "tests/support/support.h"
 #include "tests/support/tiny_policy_config.h"
 #include "trainer/experience/experience_collector.h"
 
 namespace bicrl::testing {
 
 inline const Tokenizer& tokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
+  static const Tokenizer tokenizer =
+      Tokenizer::from_folder(bicrl::testing::source_path("tests/rollout/tiny_tokenizer"));
   return tokenizer;
 }
 

@@ -21,7 +21,7 @@ using Catch::Matchers::ContainsSubstring;
 
 // A tiny policy's folder with two end tokens, one in each file; ids 264 and 265 are <|endoftext|> and MASK.
 fs::path make_checkpoint(const fs::path& folder) {
-  const fs::path tokenizer = fs::path(BICRL_SOURCE_DIR) / "tests/rollout/tiny_tokenizer";
+  const fs::path tokenizer = testing::source_path("tests/rollout/tiny_tokenizer");
   PolicyConfig config;
   config.vocab_size = 272;
   config.hidden_size = 16;

@@ -5,6 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "common/error.h"
+#include "tests/support/support.h"
 
 using namespace bicrl;
 using Catch::Matchers::ContainsSubstring;
@@ -12,7 +13,8 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 const Tokenizer& tokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
+  static const Tokenizer tokenizer =
+      Tokenizer::from_folder(bicrl::testing::source_path("tests/rollout/tiny_tokenizer"));
   return tokenizer;
 }
 

@@ -16,7 +16,7 @@ namespace {
 using Ids = std::vector<int64_t>;
 namespace fs = std::filesystem;
 
-const fs::path kOracle = fs::path(BICRL_SOURCE_DIR) / "tests/policy/tokenizer/oracle_tokenizer.py";
+const fs::path kOracle = testing::source_path("tests/policy/tokenizer/oracle_tokenizer.py");
 
 // Compares every case that the oracle wrote; stops at the first few differences, as they come in thousands.
 void compare_with_cases(const Tokenizer& tokenizer, const fs::path& cases) {

@@ -18,11 +18,9 @@ namespace {
 
 Zygote& zygote() {
   static const PythonInstall python = PythonInstall::find(testing::test_python());
-  static Zygote instance(testing::box_host(), python,
-                         {"test",
-                          "zygote_probe",
-                          "run",
-                          {std::filesystem::path(BICRL_SOURCE_DIR) / "tests/sandbox/box/modules"}});
+  static Zygote instance(
+      testing::box_host(), python,
+      {"test", "zygote_probe", "run", {testing::source_path("tests/sandbox/box/modules")}});
   return instance;
 }
 
@@ -90,7 +88,7 @@ TEST_CASE("a child sees nothing of its parent, its siblings or the host") {
 
 TEST_CASE("children may have a root that shows nothing but what is named") {
   static const PythonInstall python = PythonInstall::find(testing::test_python());
-  const auto modules = std::filesystem::path(BICRL_SOURCE_DIR) / "tests/sandbox/box/modules";
+  const auto modules = testing::source_path("tests/sandbox/box/modules");
   Zygote narrow(testing::box_host(), python,
                 {"narrow", "zygote_probe", "run", {modules}, {}, {{modules, "/shown"}}});
   for (int round = 0; round < 2; ++round) {

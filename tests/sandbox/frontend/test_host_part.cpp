@@ -385,8 +385,7 @@ TEST_CASE("macros of a build name the versions of torch that is installed") {
        "    print('PYBIND11_VERSION_' + part, re.search('VERSION_' + part + r' (\\w+)', text)[1])"},
       {}, 120);
   INFO(said.output);
-  const std::string header =
-      read_file(std::filesystem::path(BICRL_SOURCE_DIR) / "sandbox/runtimes/both/include/bicrl/build.h");
+  const std::string header = read_file(testing::source_path("sandbox/runtimes/both/include/bicrl/build.h"));
   std::istringstream lines(said.output);
   int found = 0;
   for (std::string line; std::getline(lines, line); ++found) {

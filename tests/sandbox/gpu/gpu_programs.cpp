@@ -8,6 +8,7 @@
 #include "sandbox/gpu/gpu_box.h"
 #include "tests/sandbox/fault_name.h"
 #include "tests/sandbox/service/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl::testing {
 
@@ -195,7 +196,7 @@ std::unique_ptr<Backend> make_gpu_backend(const GpuOptions& options) {
   BoxHost& host = box_host();  // before what uses it, so that it outlives it
   static const PythonInstall python = PythonInstall::find(test_python());
   static ScratchFolder scratch;
-  if (!has_gpu()) setenv("LD_LIBRARY_PATH", BICRL_BINARY_DIR "/fake_driver", 1);
+  if (!has_gpu()) setenv("LD_LIBRARY_PATH", bicrl::testing::build_path("fake_driver").c_str(), 1);
   const AssemblerFor assembler = [&](const std::string& architecture) {
     return std::make_shared<Assembler>(host, python, DeviceToolchain::find(python).libraries, architecture);
   };

@@ -9,6 +9,7 @@
 
 #include "tests/sandbox/gpu/gpu_programs.h"
 #include "tests/sandbox/service/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl::testing {
 namespace fs = std::filesystem;
@@ -20,7 +21,7 @@ PretendedHost::PretendedHost(const std::string& places) {
   REQUIRE(mkdtemp(name));
   folder_ = name;
   fs::permissions(folder_, fs::perms(0755));
-  for (const auto& file : fs::directory_iterator(BICRL_BINARY_DIR "/fake_driver"))
+  for (const auto& file : fs::directory_iterator(bicrl::testing::build_path("fake_driver")))
     fs::copy(file, folder_ / file.path().filename());
   setenv("LD_LIBRARY_PATH", folder_.c_str(), 1);
   show(places);

@@ -229,8 +229,8 @@ TEST_CASE("a program that is at fault where it is timed has its class", "[gpu]")
 }
 
 TEST_CASE("what torch.compile has made of a task is gone with the next one") {
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/gpu/baseline_check.py",
-                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+  testing::run_python(testing::source_path("tests/sandbox/gpu/baseline_check.py"),
+                      {testing::source_path("sandbox/runtimes").string()});
 }
 
 TEST_CASE("references whose process dies within a window are infrastructure, and another one starts",

@@ -130,8 +130,8 @@ TEST_CASE("a task whose inputs are the same under every seed is not gradable at 
 }
 
 TEST_CASE("what a right program may deviate by at its own size is found in slices as it is whole") {
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/oracle/own_size_check.py",
-                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+  testing::run_python(testing::source_path("tests/sandbox/oracle/own_size_check.py"),
+                      {testing::source_path("sandbox/runtimes").string()});
 }
 
 }  // namespace bicrl

@@ -13,6 +13,7 @@
 #include "sandbox/gpu/sanitizer_report.h"
 #include "tests/sandbox/gpu/gpu_programs.h"
 #include "tests/sandbox/service/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl {
 namespace {
@@ -96,7 +97,7 @@ class PretendedSanitizer {
     home_ = name;
     const fs::path folder = home_ / "compute-sanitizer";
     fs::create_directories(folder);
-    fs::copy(BICRL_BINARY_DIR "/fake_sanitizer/compute-sanitizer", folder);
+    fs::copy(testing::build_path("fake_sanitizer/compute-sanitizer"), folder);
     for (const char* part : {"libsanitizer-collection.so", "TreeLauncherSubreaper"})
       std::ofstream(folder / part) << "none\n";
     for (const auto& [tool, report] : reports) std::ofstream(folder / tool) << report;

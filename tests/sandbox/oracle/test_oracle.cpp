@@ -191,13 +191,13 @@ TEST_CASE("a structured draw holds rows of every pattern") {
 }
 
 TEST_CASE("constructors' arguments arrive as they were") {
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/recorder/arguments_check.py",
-                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+  testing::run_python(testing::source_path("tests/sandbox/recorder/arguments_check.py"),
+                      {testing::source_path("sandbox/runtimes").string()});
 }
 
 TEST_CASE("structured draws are cut where the reference's answers come apart") {
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/oracle/patterns_check.py",
-                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+  testing::run_python(testing::source_path("tests/sandbox/oracle/patterns_check.py"),
+                      {testing::source_path("sandbox/runtimes").string()});
 }
 
 TEST_CASE("draws keep what inputs are by nature") {
@@ -231,28 +231,28 @@ TEST_CASE("draws keep what inputs are by nature") {
 }
 
 TEST_CASE("inputs that a task gives alike every time are drawn") {
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/oracle/literals_check.py",
-                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+  testing::run_python(testing::source_path("tests/sandbox/oracle/literals_check.py"),
+                      {testing::source_path("sandbox/runtimes").string()});
 }
 
 TEST_CASE("all draws keep a symmetry or an order that inputs have under every seed") {
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/oracle/structure_check.py",
-                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+  testing::run_python(testing::source_path("tests/sandbox/oracle/structure_check.py"),
+                      {testing::source_path("sandbox/runtimes").string()});
 }
 
 TEST_CASE("a small element's own error counts as that of its octave") {
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/oracle/own_error_check.py",
-                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+  testing::run_python(testing::source_path("tests/sandbox/oracle/own_error_check.py"),
+                      {testing::source_path("sandbox/runtimes").string()});
 }
 
 TEST_CASE("programs whose exp() is off by two units in the last place are right") {
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/oracle/rounding_check.py",
-                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+  testing::run_python(testing::source_path("tests/sandbox/oracle/rounding_check.py"),
+                      {testing::source_path("sandbox/runtimes").string()});
 }
 
 TEST_CASE("what is drawn holds answers that are no numbers where the task's own inputs have them") {
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/oracle/not_finite_check.py",
-                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+  testing::run_python(testing::source_path("tests/sandbox/oracle/not_finite_check.py"),
+                      {testing::source_path("sandbox/runtimes").string()});
 }
 
 TEST_CASE("inputs keep dtypes, strides and numbers, outputs come contiguous") {
@@ -351,8 +351,8 @@ TEST_CASE("parameters that constructors leave at constants are drawn, and told")
 }
 
 TEST_CASE("a candidate's model gets the drawn values whatever it calls its parameters") {
-  testing::run_python(std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/recorder/parameters_check.py",
-                      {std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes"});
+  testing::run_python(testing::source_path("tests/sandbox/recorder/parameters_check.py"),
+                      {testing::source_path("sandbox/runtimes").string()});
 }
 
 }  // namespace

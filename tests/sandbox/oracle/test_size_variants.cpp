@@ -13,8 +13,8 @@ namespace {
 using testing::patient_oracle;
 using testing::task_code;
 
-const std::string kCheck = std::string(BICRL_SOURCE_DIR) + "/tests/sandbox/oracle/sizes_check.py";
-const std::string kRuntimes = std::string(BICRL_SOURCE_DIR) + "/sandbox/runtimes";
+const std::string kCheck = testing::source_path("tests/sandbox/oracle/sizes_check.py").string();
+const std::string kRuntimes = testing::source_path("sandbox/runtimes").string();
 
 TEST_CASE("variants of a task are smaller, valid and of several remainders") {
   testing::run_python(kCheck, {kRuntimes});

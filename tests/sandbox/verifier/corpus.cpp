@@ -18,7 +18,7 @@ namespace {
 // $BICRL_SOURCE: where the sources are on another machine than that of the build.
 fs::path path_of(const std::string& folder) {
   const char* named = getenv("BICRL_SOURCE");
-  return fs::path(named ? named : BICRL_SOURCE_DIR) / "tests" / folder;
+  return (named ? fs::path(named) : testing::source_path("")) / "tests" / folder;
 }
 
 using Programs = std::map<std::string, std::string>;  // texts by name

@@ -21,7 +21,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 const std::filesystem::path& folder() {
-  static const std::filesystem::path path = std::filesystem::path(BICRL_SOURCE_DIR) / "tests" / "large";
+  static const std::filesystem::path path = bicrl::testing::source_path("tests/large");
   return path;
 }
 

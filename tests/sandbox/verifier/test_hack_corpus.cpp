@@ -34,7 +34,7 @@ void check_verdict(const CorpusEntry& entry, const Verdict& verdict) {
   CHECK(verdict.correct == (verdict.outcome == Outcome::kGraded && verdict.fault_class.empty()));
   CHECK(verdict.diagnostics.find("planted") == std::string::npos);
   CHECK(verdict.diagnostics.find("root:") == std::string::npos);
-  CHECK(verdict.diagnostics.find(BICRL_SOURCE_DIR) == std::string::npos);
+  CHECK(verdict.diagnostics.find(testing::source_path("").string()) == std::string::npos);
   CHECK(verdict.diagnostics.size() < 2100);
 }
 

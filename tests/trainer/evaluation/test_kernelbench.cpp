@@ -58,7 +58,7 @@ void check_against_script(const KernelBenchResults& results) {
   figures["problems"] = ordered_json::array();
   for (const KernelBenchEntry& e : results.entries) figures["problems"].push_back(e.problem.number);
   testing::run_python(
-      std::filesystem::path(BICRL_SOURCE_DIR) / "tests/trainer/evaluation/kernelbench_analysis.py",
+      testing::source_path("tests/trainer/evaluation/kernelbench_analysis.py"),
       {write("eval_results.json", eval_results_json(results)), write("baseline.json", baseline_json(results)),
        std::to_string(results.level), write("figures.json", figures)});
 }
@@ -271,7 +271,7 @@ TEST_CASE("programs come from a folder of a run of KernelBench, or from lines") 
 
 EvalSettings settings_of(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
   const ConfigDocument document = ConfigDocument::from_text(yaml, "eval.yaml", overrides);
-  EvalSettings settings = EvalSettings::from_config(document.root(), BICRL_SOURCE_DIR);
+  EvalSettings settings = EvalSettings::from_config(document.root(), testing::source_path(""));
   document.finish();
   return settings;
 }
@@ -316,7 +316,7 @@ TEST_CASE("a suite's settings: what has no effect is refused, and what is resolv
     for (const std::vector<std::string>& overrides :
          {std::vector<std::string>{}, {"suite.protocol=kernelbench", "suite.stock.device=cpu"}}) {
       const ConfigDocument document = ConfigDocument::from_text(yaml, "eval.yaml", overrides);
-      EvalSettings::from_config(document.root(), BICRL_SOURCE_DIR);
+      EvalSettings::from_config(document.root(), testing::source_path(""));
       CHECK_NOTHROW(settings_of(document.resolved_yaml()));
     }
 }

@@ -132,9 +132,8 @@ TEST_CASE("Python agrees with the statistics") {
   }
   const testing::TemporaryFolder folder;
   write_file_atomically(folder.path() / "figures.json", figures.dump());
-  testing::run_python(
-      std::filesystem::path(BICRL_SOURCE_DIR) / "tests/trainer/evaluation/pass_at_k_oracle.py",
-      {(folder.path() / "figures.json").string()});
+  testing::run_python(testing::source_path("tests/trainer/evaluation/pass_at_k_oracle.py"),
+                      {(folder.path() / "figures.json").string()});
 }
 
 }  // namespace

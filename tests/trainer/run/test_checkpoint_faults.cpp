@@ -37,7 +37,7 @@ struct Learner {
   Learner()
       : policy(testing::tiny_policy(small_config(), 1, at::kFloat)),
         updater(policy, testing::tiny_allowed(small_config()), {}, rank.control, rank.tensors),
-        tokenizer(Tokenizer::from_folder(fs::path(BICRL_SOURCE_DIR) / "tests/rollout/tiny_tokenizer")) {}
+        tokenizer(Tokenizer::from_folder(testing::source_path("tests/rollout/tiny_tokenizer"))) {}
 
   CheckpointPart part(int64_t number) {
     for (const auto& [name, value] : policy.parameters()) value.fill_(number);

@@ -20,9 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 
-Tokenizer tokenizer() {
-  return Tokenizer::from_folder(fs::path(BICRL_SOURCE_DIR) / "tests/rollout/tiny_tokenizer");
-}
+Tokenizer tokenizer() { return Tokenizer::from_folder(testing::source_path("tests/rollout/tiny_tokenizer")); }
 
 void fill(Transformer& policy, double number) {
   for (const auto& [name, value] : policy.parameters()) value.fill_(number);

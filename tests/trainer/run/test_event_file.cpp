@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::TemporaryFolder;
 
-const fs::path kReader = fs::path(BICRL_SOURCE_DIR) / "tests/trainer/run/event_file_reader.py";
+const fs::path kReader = testing::source_path("tests/trainer/run/event_file_reader.py");
 
 void check_by_reader(const fs::path& file, const nlohmann::json& expected) {
   const fs::path list = file.parent_path() / "expected.json";

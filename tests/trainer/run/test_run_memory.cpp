@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "policy/policy_config.h"
+#include "tests/support/support.h"
 
 using namespace bicrl;
 
@@ -13,7 +14,7 @@ namespace {
 
 // Of rank `rank` of four, two of which train.
 MemoryBudget budget_of(const std::vector<std::string>& overrides, int rank) {
-  const std::filesystem::path source = BICRL_SOURCE_DIR;
+  const std::filesystem::path source = bicrl::testing::source_path("");
   std::vector<std::string> all = {"tasks.synthetic.train_compositions=20",
                                   "tasks.synthetic.development_compositions=8", "trainer.placement=split",
                                   "trainer.generator_ranks=2"};
@@ -28,7 +29,7 @@ MemoryBudget budget_of(const std::vector<std::string>& overrides, int rank) {
 
 TEST_CASE("who only generates holds whole weights in every sharding stage, and nothing of training") {
   const auto parameters =
-      PolicyConfig::from_file(std::filesystem::path(BICRL_SOURCE_DIR) / "configs/quickstart/policy.json")
+      PolicyConfig::from_file(bicrl::testing::source_path("configs/quickstart/policy.json"))
           .parameter_count();
   for (const std::string stage : {"0", "1", "2", "3"}) {
     CAPTURE(stage);
@@ -45,7 +46,7 @@ TEST_CASE("who only generates holds whole weights in every sharding stage, and n
 }
 
 TEST_CASE("the sharding stage is the first that fits, and of GPUs alone") {
-  const std::filesystem::path source = BICRL_SOURCE_DIR;
+  const std::filesystem::path source = bicrl::testing::source_path("");
   const auto settings_of = [&](const std::string& device) {
     const ConfigDocument document =
         ConfigDocument::from_file(source / "configs/quickstart.yaml",

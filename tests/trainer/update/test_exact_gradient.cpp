@@ -14,6 +14,7 @@
 #include "policy/distribution.h"
 #include "rollout/decoding/sequence.h"
 #include "rollout/record/rejected_mass.h"
+#include "tests/support/support.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;
@@ -120,7 +121,7 @@ class Enumeration {
  private:
   static const Tokenizer& tokenizer() {
     static const Tokenizer tokenizer =
-        Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
+        Tokenizer::from_folder(bicrl::testing::source_path("tests/rollout/tiny_tokenizer"));
     return tokenizer;
   }
 

@@ -10,6 +10,7 @@
 
 #include "common/config/config.h"
 #include "common/error.h"
+#include "tests/support/support.h"
 #include "trainer/inputs/policy_source.h"
 
 using namespace bicrl;
@@ -207,7 +208,7 @@ TEST_CASE("policy.lora is read strictly") {
         concat("config: configs/quickstart/policy.json\ntokenizer: configs/quickstart\n",
                lora.empty() ? "" : "lora: ", lora, "\n"),
         "test.yaml");
-    const PolicySource source = PolicySource::from_config(document.root(), BICRL_SOURCE_DIR);
+    const PolicySource source = PolicySource::from_config(document.root(), testing::source_path(""));
     document.finish();
     if (source.lora) {
       CHECK_THROWS_AS(source.refuse_training(document.root()), InputError);

@@ -74,8 +74,7 @@ TEST_CASE("AdamW, clip and schedule follow PyTorch over 20 updates") {
   }
   write_tensor(folder.path() / "final.f32", flat_values(policy));
   write_file_atomically(folder.path() / "log.json", log.dump());
-  run_python(std::filesystem::path(BICRL_SOURCE_DIR) / "tests/trainer/update/adamw_oracle.py",
-             {folder.path().string()});
+  run_python(bicrl::testing::source_path("tests/trainer/update/adamw_oracle.py"), {folder.path().string()});
 }
 
 TEST_CASE("the learning rate warms up, decays to its minimum and stays there") {

@@ -19,7 +19,8 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 const Tokenizer& tokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::from_folder(BICRL_SOURCE_DIR "/tests/rollout/tiny_tokenizer");
+  static const Tokenizer tokenizer =
+      Tokenizer::from_folder(bicrl::testing::source_path("tests/rollout/tiny_tokenizer"));
   return tokenizer;
 }
 

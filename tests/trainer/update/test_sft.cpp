@@ -215,8 +215,7 @@ TEST_CASE("a tiny policy learns eight sequences by heart") {
 }
 
 TEST_CASE("samples from texts have the seams of rollout") {
-  const auto tokenizer =
-      Tokenizer::from_folder(std::filesystem::path(BICRL_SOURCE_DIR) / "configs/quickstart");
+  const auto tokenizer = Tokenizer::from_folder(bicrl::testing::source_path("configs/quickstart"));
   PolicyConfig config = tiny_config(4);
   config.end_token_ids = {tokenizer.id_of("<|endoftext|>")};
   REQUIRE(config.first_end_token() >= 0);
