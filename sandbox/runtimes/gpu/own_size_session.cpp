@@ -8,7 +8,6 @@
 namespace bicrl {
 namespace {
 
-using gpu::CallInputs;
 using nlohmann::json;
 
 constexpr int kLaunchesOfNothing = 9;
@@ -21,9 +20,9 @@ class OwnSizeSession {
       : driver_(driver), clock_(clock), poison_(poison), run_(run), trace_(trace), files_(files) {}
 
   bool serve() {
-    if (const auto fault = run_.run(inputs(files_.first))) return end(*fault);
+    if (const auto fault = run_.trace_run().run(inputs(files_.first))) return end(*fault);
     json opened{{"opened", true},
-                {"first_repeat", trace_.repeats.empty() ? 0 : run_.first_repeat()},
+                {"first_repeat", trace_.repeats.empty() ? 0 : run_.trace_run().first_repeat()},
                 {"repeats", trace_.repeats.size()}};
     if (const auto fault = describe(trace_.outputs, "outputs", opened)) return end(*fault);
     opened["inputs"] = places_of_inputs();
@@ -58,7 +57,7 @@ class OwnSizeSession {
                                            json& said) const {
     said[name] = json::array();
     for (const TraceView& view : views) {
-      const auto place = run_.shared_place(view.buffer, view.offset_bytes);
+      const auto place = run_.device().shared_place(view.buffer, view.offset_bytes);
       if (!place && view.tensor.numel() > 0)
         return ptx::KernelFault{FaultClass::kUnsupported, "an output in a variable of a module", ""};
       said[name].push_back({{"memory", place ? place->memory : 0}, {"offset", place ? place->offset : 0}});
@@ -72,7 +71,7 @@ class OwnSizeSession {
     for (uint32_t i = 0; i < trace_.buffers.size(); ++i) {
       const TraceBuffer& buffer = trace_.buffers[i];
       if (buffer.kind != TraceBuffer::Kind::kInput || buffer.tensors != 0) continue;
-      if (const auto place = run_.shared_place(i, 0))
+      if (const auto place = run_.device().shared_place(i, 0))
         places[buffer.source] = {{"memory", place->memory}, {"offset", place->offset}};
     }
     return places;
@@ -80,7 +79,7 @@ class OwnSizeSession {
 
   std::optional<ptx::KernelFault> repeat(size_t index, size_t draw, json& said) {
     poison_.spread();
-    if (auto fault = run_.repeat(index, inputs(draw))) return fault;
+    if (auto fault = run_.trace_run().repeat(index, inputs(draw))) return fault;
     return describe(trace_.repeats.at(index).outputs, "outputs", said);
   }
 
@@ -125,7 +124,7 @@ class OwnSizeSession {
   // What is new of them.
   bool say_with_memories(json& said) {
     std::vector<int> descriptors;
-    const auto memories = run_.shared_memories();
+    const auto memories = run_.device().shared_memories();
     said["memories"] = json::array();
     for (; sent_ < memories.size() && descriptors.size() < kMaxDescriptors; ++sent_) {
       said["memories"].push_back(memories[sent_]->bytes);
@@ -161,7 +160,7 @@ bool serve_own_size(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::SharedPoi
   try {
     return OwnSizeSession(driver, clock, poison, run, trace, files).serve();
   } catch (const gpu::DriverError& error) {
-    run.lose_context();
+    run.device().lose_context();
     send_packet(files.channel, json{{"error", concat("GPU: ", error.what())}}.dump(), {});
     return false;
   }

@@ -25,7 +25,7 @@ class WindowSession {
 
   bool serve() {
     // Once as any plain run: what a kernel is at fault for is told with its name.
-    if (const auto fault = run_.run(files_.inputs(0))) return end(*fault);
+    if (const auto fault = run_.trace_run().run(files_.inputs(0))) return end(*fault);
     gpu::TimedRun timed(driver_, clock_, run_);
     if (!timed.problem().empty()) return say({{"untimed", timed.problem()}});
     json nothing_us = json::array();
@@ -54,7 +54,7 @@ class WindowSession {
   std::optional<ptx::KernelFault> time(gpu::TimedRun& timed, bool by_stream, json& said) {
     gpu::TimedSpan span;
     if (auto fault = timed.time(by_stream, span)) return fault;
-    run_.store_outputs(outputs_.bytes());
+    run_.trace_run().store_outputs(outputs_.bytes(), nullptr);
     said["event_ms"] = span.event_ms;
     said["host_ms"] = span.host_ms;
     return std::nullopt;
@@ -91,7 +91,7 @@ bool serve_window(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::SharedPoiso
   try {
     return WindowSession(driver, clock, poison, run, output_bytes, files).serve();
   } catch (const gpu::DriverError& error) {
-    run.lose_context();
+    run.device().lose_context();
     send_packet(files.channel, json{{"error", concat("GPU: ", error.what())}}.dump(), {});
     return false;
   }
