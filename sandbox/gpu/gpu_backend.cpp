@@ -265,6 +265,25 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   read_runs(said, plan, read_whole(files.numbers()[outputs]), result);
 }
 
+Fault GpuBackend::use_alone(std::stop_token stop, const std::function<ProcessUse(GpuProcess&)>& work) {
+  {
+    // Before there is a process, which other programs' runs can use as long as ranks work on the device.
+    const DeviceTurn turn = DeviceTurn::alone(bus_, stop);
+    if (!turn) return Fault::infrastructure("cancelled");
+    DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
+    ProcessLease process(*this, stop);
+    if (!process) return Fault::infrastructure(why_no_process());
+    if (const auto hello = process->hello(kGpuStart_s, stop); !hello)
+      return Fault::infrastructure("GPU: " + hello.reason());
+    hold = lease_->take(stop);
+    if (!hold) return Fault::infrastructure("cancelled");
+    const ProcessUse use = work(*process);
+    if (use.is_reusable) process.keep();
+    if (!use.is_silent) return {};
+  }
+  return silent(stop);
+}
+
 // A process that meets none of its own limits hangs in the driver. If another one gets a context, the device
 // is well, and what hung was this program's.
 Fault GpuBackend::silent(std::stop_token stop) {

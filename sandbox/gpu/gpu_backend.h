@@ -85,6 +85,14 @@ class GpuBackend : public Backend {
   double least_ms(uint64_t read_bytes, uint64_t written_bytes) const;
   Baseline& own_size_references();
   void execute(const RunPlan& plan, std::stop_token stop, RunResult& result);
+  // What has become of a process that had the device.
+  struct ProcessUse {
+    bool is_reusable = false;
+    bool is_silent = false;
+  };
+  // Waits until nobody else works on the device, and has `work` done with a process of the loader. Returns
+  // what has kept it from being done, or whose fault it is that the process fell silent.
+  Fault use_alone(std::stop_token stop, const std::function<ProcessUse(GpuProcess&)>& work);
   SanitizerReport watch(const RunPlan& plan, const Assembled& assembled, const std::string& tool,
                         std::stop_token stop);
   // Whose fault it is that a process of the loader says nothing.

@@ -10,7 +10,6 @@
 #include <mutex>
 
 #include "common/clock.h"
-#include "common/device_turn.h"
 #include "common/hash.h"
 #include "sandbox/gpu/process_lease.h"
 #include "sandbox/gpu/window_sides.h"
@@ -105,25 +104,14 @@ class GpuBackend::OwnSize {
     if (const auto hello = process_of_references.hello(stop_); !hello)
       return void(result.ungradable = hello.reason());
     Baseline::Session references(process_of_references, stop_);
-    bool silent = false;
-    {
-      const DeviceTurn turn = DeviceTurn::alone(backend_.bus_, stop_);
-      if (!turn) return void(result.end = Fault::infrastructure("cancelled"));
-      DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
-      ProcessLease process(backend_, stop_);
-      if (!process) return void(result.end = Fault::infrastructure(backend_.why_no_process()));
-      if (const auto hello = process->hello(kGpuStart_s, stop_); !hello)
-        return void(result.end = Fault::infrastructure("GPU: " + hello.reason()));
-      hold = backend_.lease_->take(stop_);
-      if (!hold) return void(result.end = Fault::infrastructure("cancelled"));
+    const Fault unused = backend_.use_alone(stop_, [&](GpuProcess& process) {
       const Stopwatch held;
-      OwnSizeParty candidate(*process.operator->(), options_.run_s + kGpuGrace_s, stop_);
+      OwnSizeParty candidate(process, options_.run_s + kGpuGrace_s, stop_);
       judge(assembled, candidate, references, result);
-      if (!plan_.trace || candidate.reusable()) process.keep();
-      silent = result.end && candidate.is_silent();
       result.held_ms = held.ms();
-    }
-    if (silent) result.end = backend_.silent(stop_);
+      return ProcessUse{!plan_.trace || candidate.reusable(), result.end && candidate.is_silent()};
+    });
+    if (unused) result.end = unused;
   }
 
  private:

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "common/clock.h"
-#include "common/device_turn.h"
 #include "common/hash.h"
 #include "sandbox/box/process/descriptors.h"
 #include "sandbox/gpu/process_lease.h"
@@ -43,25 +42,13 @@ class GpuBackend::Window {
     if (result.end = open(references); result.end) return;
     taken("reference");
     if (result.untimed = references.untimed(); !result.untimed.empty()) return;
-    bool silent = false;
-    {
-      // Before there is a process, which other programs' runs can use as long as ranks work on the device.
-      const DeviceTurn turn = DeviceTurn::alone(backend_.bus_, stop_);
-      if (!turn) return void(result.end = Fault::infrastructure("cancelled"));
-      DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
-      ProcessLease process(backend_, stop_);
-      if (!process) return void(result.end = Fault::infrastructure(backend_.why_no_process()));
-      if (const auto hello = process->hello(kGpuStart_s, stop_); !hello)
-        return void(result.end = Fault::infrastructure("GPU: " + hello.reason()));
-      LoaderParty candidate(*process.operator->(), options_.run_s + kGpuGrace_s, stop_);
-      hold = backend_.lease_->take(stop_);
-      if (!hold) return void(result.end = Fault::infrastructure("cancelled"));
+    const Fault unused = backend_.use_alone(stop_, [&](GpuProcess& process) {
+      LoaderParty candidate(process, options_.run_s + kGpuGrace_s, stop_);
       taken("device");  // until nobody else had it
       time(assembled, candidate, references, result);
-      if (candidate.reusable()) process.keep();
-      silent = result.end && candidate.is_silent();
-    }
-    if (silent) result.end = backend_.silent(stop_);
+      return ProcessUse{candidate.reusable(), result.end && candidate.is_silent()};
+    });
+    if (unused) result.end = unused;
   }
 
  private:

@@ -22,6 +22,7 @@ class GpuBackend::ProcessLease {
   ProcessLease(const ProcessLease&) = delete;
   ProcessLease& operator=(const ProcessLease&) = delete;
   GpuProcess* operator->() const { return process_.get(); }
+  GpuProcess& operator*() const { return *process_; }
   explicit operator bool() const { return process_ != nullptr; }
   void keep() { good_ = true; }
 

@@ -94,7 +94,7 @@ struct RunOutcome {
   bool benign_races = false;                  // there are races that cannot be seen in an output
   CallOutcome first;
   // The first call's outputs if kernels had done nothing but copy, of the leaves for which this says anything
-  // (interpreter/executor/copied_contents.h).
+  // (trace_run/copied_contents.h).
   std::vector<uint32_t> copied_leaves;
   std::string_view copied;               // as the first call's; empty if there are none
   std::vector<LaunchCounters> counters;  // of a request that asked for them

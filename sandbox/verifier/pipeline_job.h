@@ -43,6 +43,16 @@ struct Pipeline::Job {
     verdict.max_error_ratio = std::max(verdict.max_error_ratio, grade.max_error_ratio);
     verdict.diagnostics = grade.fault.reason;
   }
+
+  // Measured times, where there are any.
+  void take(const TimingResult& timed) {
+    verdict.candidate_ms = timed.candidate_ms;
+    verdict.candidate_spread_ms = timed.candidate_spread_ms;
+    verdict.eager_ms = timed.eager_ms;
+    verdict.eager_spread_ms = timed.eager_spread_ms;
+    verdict.torch_compile_ms = timed.torch_compile_ms;
+    verdict.roofline_fraction = std::min(timed.roofline_fraction, 1.0);
+  }
 };
 
 // The task at one size of its inputs, and what is to be run of a program on it.
@@ -60,6 +70,10 @@ inline constexpr uint64_t kCountedSeed = 1;  // of addresses, on which counters 
 // Three digits, upwards: a kernel whose work depends on values of its inputs has a time that depends on
 // secret ones in the sixth digit or so, which nobody shall learn from.
 double coarse(double ms);
+
+// What any program reads, where the reference moves so many bytes at least. Parameters do not count: a
+// constructor may make less of them.
+uint64_t least_read_bytes(const Trace& trace, uint64_t least_moved_bytes);
 
 // Shapes of the inputs, "64x128, 128", and how many times as many rows times are of.
 std::string size_text(const InputLayout& layout, uint64_t repeats = 1);

@@ -7,6 +7,11 @@
 
 namespace bicrl {
 
+uint64_t least_read_bytes(const Trace& trace, uint64_t least_moved_bytes) {
+  const uint64_t written = trace.output_layout().draw_bytes;
+  return std::min(least_moved_bytes - std::min(least_moved_bytes, written), trace.inputs.draw_bytes);
+}
+
 void Pipeline::measure_times(Job& job, const SizedTask& task, const RecordResult& recorded) {
   const bool costed = task.spec->has_costing_inputs;
   SizedTask fresh{task.code, oracle_->open_fresh(task.code, task.spec->init_seed,
@@ -34,9 +39,7 @@ void Pipeline::measure_times(Job& job, const SizedTask& task, const RecordResult
     return Fault::of_program(*compared.fault_class, "a call that was timed is wrong");
   };
   plan.least_written_bytes = layout.draw_bytes;
-  // Parameters do not count: a constructor may make less of them.
-  const uint64_t moved = fresh.known->reference.least_bytes;
-  plan.least_read_bytes = std::min(moved - std::min(moved, layout.draw_bytes), trace.inputs.draw_bytes);
+  plan.least_read_bytes = least_read_bytes(trace, fresh.known->reference.least_bytes);
 
   job.verdict.reached = "time";
   const TimingResult result = backend_->time(plan, job.stop);
@@ -56,12 +59,7 @@ void Pipeline::measure_times(Job& job, const SizedTask& task, const RecordResult
     verdict.diagnostics = concat("no times: ", result.untimed);
     return;
   }
-  verdict.candidate_ms = result.candidate_ms;
-  verdict.candidate_spread_ms = result.candidate_spread_ms;
-  verdict.eager_ms = result.eager_ms;
-  verdict.eager_spread_ms = result.eager_spread_ms;
-  verdict.torch_compile_ms = result.torch_compile_ms;
-  verdict.roofline_fraction = std::min(result.roofline_fraction, 1.0);
+  job.take(result);
 }
 
 }  // namespace bicrl

@@ -8,7 +8,7 @@
 #include "sandbox/box/box.h"
 #include "sandbox/box/process/descriptors.h"
 #include "sandbox/box/process/processor_wait.h"
-#include "sandbox/interpreter/executor/stream_order.h"
+#include "sandbox/trace_run/stream_order.h"
 #include "sandbox/verifier/run_report.h"
 
 namespace bicrl {

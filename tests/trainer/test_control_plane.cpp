@@ -5,6 +5,8 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 
+#include "trainer/ranks/document_exchange.h"
+
 using namespace bicrl;
 using namespace bicrl::testing;
 
@@ -72,4 +74,20 @@ TEST_CASE("what one rank throws all ranks throw") {
     on_rank_zero(ranks, [&] { throw Error("disk full"); });
   };
   CHECK(shared_errors(first_fails, "disk full", ExitCode::kFailure) == 3);
+}
+
+TEST_CASE("every rank gets the documents of all in rank order, and the error of one ends all") {
+  std::atomic<int> right{0};
+  on_ranks(3, [&](ControlPlane& ranks) {
+    const auto all = exchange_documents(ranks, {{"rank", ranks.rank()}, {"text", "\xff"}});
+    for (int rank = 0; rank < 3; ++rank)
+      right += all.at(static_cast<size_t>(rank)) == nlohmann::json{{"rank", rank}, {"text", "\ufffd"}};
+  });
+  CHECK(right == 9);
+  const auto failing = [](ControlPlane& ranks) {
+    const std::string error =
+        error_of([&] { ranks.rank() == 1 ? throw Error("no room", ExitCode::kUnavailable) : void(); });
+    exchange_documents(ranks, nlohmann::json(), error);
+  };
+  CHECK(shared_errors(failing, "rank 1: no room", ExitCode::kUnavailable) == 3);
 }

@@ -125,5 +125,21 @@ TEST_CASE("rollouts damaged at any byte are refused by name") {
   }
 }
 
+TEST_CASE("rollouts of another run must suit the policy and the step that takes them") {
+  const testing::TemporaryFolder folder;
+  const RolloutStore store(folder.path());
+  store.write("infilling", 3, 0, 1, {episode_of(0, 0, "first", 4), episode_of(1, 0, "second", 4)});
+  CHECK(store.read("infilling", 3, {.vocabulary = 150'004, .tasks_per_step = 2}).size() == 2);
+  CHECK(store.read("infilling", 3, {.vocabulary = 150'004, .tasks_per_step = 1, .most_groups = 3}).size() ==
+        2);
+  const auto refused = [&](const RolloutStore::Expected& expected, const std::string& words) {
+    CHECK_THROWS_WITH(store.read("infilling", 3, expected), ContainsSubstring(words));
+  };
+  refused({.vocabulary = 150'003, .tasks_per_step = 2}, "token 150003 is not in the policy's vocabulary");
+  refused({.vocabulary = 150'004, .tasks_per_step = 3}, "infilling step 3 has 2 groups, tasks_per_step is 3");
+  refused({.vocabulary = 150'004, .tasks_per_step = 1, .most_groups = 1},
+          "infilling step 3 has 2 groups, curation.refill.at_most is 1");
+}
+
 }  // namespace
 }  // namespace bicrl

@@ -6,6 +6,7 @@
 
 #include "trainer/evaluation/evaluated_response.h"
 #include "trainer/experience/response_collector.h"
+#include "trainer/ranks/document_exchange.h"
 
 namespace bicrl {
 
@@ -145,19 +146,6 @@ std::vector<PromptedGroup> groups_of(const ControlPlane& control, const Placemen
   return groups;
 }
 
-// What each rank found; throws on all of them if one failed.
-std::vector<nlohmann::json> gather(ControlPlane& control, nlohmann::json mine, const std::string& error) {
-  mine["error"] = error;
-  std::vector<nlohmann::json> ranks;
-  std::vector<std::string> errors;
-  for (const std::string& part : control.all_gather(dump(mine))) {
-    ranks.push_back(nlohmann::json::parse(part));
-    errors.push_back(ranks.back().at("error"));
-  }
-  throw_first_error(errors);
-  return ranks;
-}
-
 }  // namespace
 
 TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLedger* ledger,
@@ -178,7 +166,7 @@ TaskScores score_tasks(DecodeEngine& engine, VerifierClient& verifier, VerdictLe
     mine["interrupted"] = collected.is_interrupted;
   });
   if (ledger) mine["ledger_lines"] = ledger->unshared();
-  const std::vector<nlohmann::json> ranks = gather(control, std::move(mine), error);
+  const std::vector<nlohmann::json> ranks = exchange_documents(control, std::move(mine), error);
   for (const nlohmann::json& rank : ranks)
     if (rank.at("interrupted")) return {.interrupted = true};
   if (ledger) {
@@ -205,7 +193,7 @@ GeneratedResponses generate_responses(DecodeEngine& engine, ControlPlane& contro
   });
   GeneratedResponses all;
   std::map<int64_t, std::string> lines;
-  for (const nlohmann::json& rank : gather(control, std::move(mine), error)) {
+  for (const nlohmann::json& rank : exchange_documents(control, std::move(mine), error)) {
     all.generated_tokens += rank.at("tokens").get<int64_t>();
     lines.merge(rank.at("lines").get<std::map<int64_t, std::string>>());
   }

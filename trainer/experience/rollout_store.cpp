@@ -217,6 +217,25 @@ std::vector<Episode> RolloutStore::read(const std::string& phase, int64_t step) 
   return all;
 }
 
+std::vector<Episode> RolloutStore::read(const std::string& phase, int64_t step,
+                                        const Expected& expected) const {
+  std::vector<Episode> episodes = read(phase, step);
+  std::set<int64_t> groups;
+  for (const Episode& episode : episodes) {
+    groups.insert(episode.key.group);
+    for (const int64_t token : episode.last().rollout.tokens)
+      if (token < 0 || token >= expected.vocabulary)
+        throw InputError(concat("saved rollouts: token ", token, " is not in the policy's vocabulary"));
+  }
+  const auto number = static_cast<int64_t>(groups.size());
+  const std::string found = concat("saved rollouts: ", phase, " step ", step, " has ", number, " groups, ");
+  if (expected.most_groups > 0 && number > expected.most_groups)
+    throw InputError(concat(found, "curation.refill.at_most is ", expected.most_groups));
+  if (expected.most_groups == 0 && number != expected.tasks_per_step)
+    throw InputError(concat(found, "tasks_per_step is ", expected.tasks_per_step));
+  return episodes;
+}
+
 void RolloutStore::remove(const std::string& phase, int64_t step) const {
   std::error_code failure;
   fs::remove_all(step_folder(phase, step), failure);

@@ -27,6 +27,13 @@ class RolloutStore {
   // Of all ranks, by group and sample, without verdicts and rewards. Throws InputError if the step was not
   // saved whole or a file is damaged.
   std::vector<Episode> read(const std::string& phase, int64_t step) const;
+  // Likewise, of another run. Throws InputError if they do not suit a step of this one.
+  struct Expected {
+    int64_t vocabulary = 0;      // of the policy
+    int64_t tasks_per_step = 0;  // number of groups
+    int64_t most_groups = 0;     // curation.refill.at_most; 0: as many as tasks_per_step
+  };
+  std::vector<Episode> read(const std::string& phase, int64_t step, const Expected& expected) const;
   // The files of all ranks; nobody may write to the step meanwhile.
   void remove(const std::string& phase, int64_t step) const;
 

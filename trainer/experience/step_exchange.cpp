@@ -6,6 +6,7 @@
 #include <set>
 
 #include "episode/episode_fields.h"
+#include "trainer/ranks/document_exchange.h"
 
 namespace bicrl {
 namespace {
@@ -40,9 +41,8 @@ GroupReport group_report_from_json(const json& document) {
   return group;
 }
 
-std::string to_bytes(const RankStepReport& report) {
-  json document = {{"error", report.error},
-                   {"interrupted", report.interrupted},
+json to_json(const RankStepReport& report) {
+  json document = {{"interrupted", report.interrupted},
                    {"ledger_lines", report.ledger_lines},
                    {"sums", report.sums.values},
                    {"groups", json::array()},
@@ -52,11 +52,10 @@ std::string to_bytes(const RankStepReport& report) {
   for (const Episode& e : report.log) document["log"].push_back(to_json(e, EpisodeForm::kLog));
   for (const ExperienceKey& e : report.experiences)
     document["experiences"].push_back({e.group, e.sample, e.scored_tokens});
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+  return document;
 }
 
-RankStepReport from_bytes(const std::string& bytes) {
-  const json document = json::parse(bytes);
+RankStepReport report_from_json(const json& document) {
   RankStepReport report;
   report.error = document.at("error");
   report.interrupted = document.at("interrupted");
@@ -71,14 +70,9 @@ RankStepReport from_bytes(const std::string& bytes) {
 }  // namespace
 
 std::vector<RankStepReport> exchange(RankStepReport mine, ControlPlane& control) {
-  const std::vector<std::string> parts = control.all_gather(to_bytes(mine));
   std::vector<RankStepReport> ranks;
-  std::vector<std::string> errors;
-  for (const std::string& part : parts) {
-    ranks.push_back(from_bytes(part));
-    errors.push_back(ranks.back().error);
-  }
-  throw_first_error(errors);
+  for (const json& document : exchange_documents(control, to_json(mine), mine.error))
+    ranks.push_back(report_from_json(document));
   // Its own rank keeps the texts, which are not sent.
   ranks[static_cast<size_t>(control.rank())].log = std::move(mine.log);
   return ranks;

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/host_name.h"
 #include "common/log.h"
+#include "trainer/ranks/document_exchange.h"
 #include "trainer/ranks/line_socket.h"
 
 namespace bicrl {
@@ -42,8 +43,7 @@ nlohmann::json to_json(const RankPlace& place) {
   return {{"host", place.host}, {"pid", place.pid}, {"addresses", place.addresses}, {"secret", place.secret}};
 }
 
-RankPlace place_from(const std::string& text) {
-  const auto json = nlohmann::json::parse(text);
+RankPlace place_from_json(const nlohmann::json& json) {
   return {json.at("host"), json.at("pid"), json.at("addresses"), json.at("secret")};
 }
 
@@ -191,7 +191,8 @@ Heartbeat::Heartbeat(ControlPlane& control, double limit_s, Lost lost) {
     mine.secret = fresh_secret();
   }
   std::vector<RankPlace> places;
-  for (const std::string& text : control.all_gather(to_json(mine).dump())) places.push_back(place_from(text));
+  for (const nlohmann::json& place : exchange_documents(control, to_json(mine)))
+    places.push_back(place_from_json(place));
   std::vector<LineSocket> sockets;
   on_all_ranks(control, [&] {
     if (first)

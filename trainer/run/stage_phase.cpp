@@ -349,22 +349,10 @@ class StagePhase : public Phase {
   }
 
   std::vector<Episode> saved_rollouts(int64_t step) const {
-    std::vector<Episode> episodes = other_rollouts_.read(name(), step);
-    std::set<int64_t> groups;
-    for (const Episode& episode : episodes) {
-      groups.insert(episode.key.group);
-      for (int64_t token : episode.last().rollout.tokens)
-        if (token < 0 || token >= context_.policy.config().vocab_size)
-          throw InputError(concat("saved rollouts: token ", token, " is not in the policy's vocabulary"));
-    }
-    const auto number = static_cast<int64_t>(groups.size());
-    if (refill_.is_enabled() && number > refill_.at_most)
-      throw InputError(concat("saved rollouts: ", name(), " step ", step, " has ", number,
-                              " groups, curation.refill.at_most is ", refill_.at_most));
-    if (!refill_.is_enabled() && number != settings_.tasks_per_step)
-      throw InputError(concat("saved rollouts: ", name(), " step ", step, " has ", number,
-                              " groups, tasks_per_step is ", settings_.tasks_per_step));
-    return episodes;
+    return other_rollouts_.read(name(), step,
+                                {.vocabulary = context_.policy.config().vocab_size,
+                                 .tasks_per_step = settings_.tasks_per_step,
+                                 .most_groups = refill_.is_enabled() ? refill_.at_most : 0});
   }
 
   void save(int64_t step, const std::vector<Episode>& episodes) const {

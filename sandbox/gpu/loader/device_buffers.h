@@ -6,15 +6,9 @@
 #include <optional>
 
 #include "sandbox/gpu/loader/driver.h"
+#include "sandbox/trace_run/trace_device.h"
 
 namespace bicrl::gpu {
-
-// A byte that was written outside of all buffers, and the buffer that lies nearest.
-struct Breach {
-  size_t buffer = 0;
-  uint64_t distance_bytes = 0;  // 0: inside the buffer, which was released
-  bool behind = false;
-};
 
 class DeviceBuffers {
  public:
@@ -26,7 +20,7 @@ class DeviceBuffers {
   virtual void renew() = 0;
   // The driver is not asked for anything any more: behind a kernel without end it would not answer.
   virtual void abandon() = 0;
-  // The device must be idle. Nothing where this is for somebody else to find.
+  // By its number here. The device must be idle. Nothing where this is for somebody else to find.
   virtual std::optional<Breach> find_breach() = 0;
   // What another process may map, which holds all buffers; null: nothing may.
   virtual const SharedAllocation* shared() const { return nullptr; }

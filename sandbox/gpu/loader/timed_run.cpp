@@ -9,7 +9,7 @@ TimedRun::TimedRun(Driver& driver, DeviceClock& clock, DeviceRun& run)
 
 // A lost context is left as it is: its process ends next.
 TimedRun::~TimedRun() {
-  if (!graph_ || run_.context_lost()) return;
+  if (!graph_ || run_.device().context_lost()) return;
   try {
     driver_.destroy(graph_);
   } catch (const DriverError&) {
@@ -26,14 +26,14 @@ std::optional<ptx::KernelFault> TimedRun::time(bool by_stream, TimedSpan& span) 
   };
   try {
     if (clock_.measure(enqueue, replayed ? 1 : run_.operations(), run_.limit_s(), span))
-      return run_.find_breach();
+      return run_.trace_run().find_breach();
   } catch (const DriverError& error) {
-    run_.lose_context();
+    run_.device().lose_context();
     const auto fault_class = fault_class_of(error.code(), FaultPlace::kKernel);
     if (!fault_class) throw;
     return ptx::KernelFault{*fault_class, fault_message_of(error.code()), ""};
   }
-  run_.lose_context();
+  run_.device().lose_context();
   return ptx::KernelFault{FaultClass::kTimeout,
                           concat("has not ended after ", run_.limit_s(), " s on the device"), ""};
 }

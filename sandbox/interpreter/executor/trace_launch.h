@@ -2,9 +2,9 @@
 #pragma once
 #include <optional>
 
-#include "sandbox/interpreter/executor/device_program.h"
 #include "sandbox/interpreter/ptx/execution/grid.h"
 #include "sandbox/recorder/trace/trace.h"
+#include "sandbox/trace_run/device_program.h"
 
 namespace bicrl {
 

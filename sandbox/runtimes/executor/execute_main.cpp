@@ -20,13 +20,14 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <span>
 #include <vector>
 
 #include "sandbox/interpreter/executor/execution.h"
 #include "sandbox/interpreter/executor/run_races.h"
 #include "sandbox/interpreter/executor/trace_launch.h"
+#include "sandbox/trace_run/planned_run.h"
+#include "sandbox/trace_run/stream_order.h"
 
 namespace bicrl {
 namespace {
@@ -50,13 +51,10 @@ void write_all(int fd, const void* bytes, size_t size) {
   }
 }
 
-// Up to which repeats beyond the certain ones, and orders beyond the first, are executed: less than a second,
-// and outputs that fit well.
+// Up to which repeats beyond the certain ones, and orders beyond the first, are executed: less than a second.
 constexpr uint64_t kCheapOperations = uint64_t{1} << 31;
-constexpr uint64_t kCheapOutputBytes = 32u << 20;
 
-// A run's calls, one after the other, as far as there is no fault; the outputs of a call that failed are
-// zeros that nobody reads.
+// A run of the plan: its calls, and what the interpreter alone can say of them.
 class Run {
  public:
   Run(DeviceProgram& program, const Trace& trace, const CallSummary& calls, const json& plan,
@@ -68,40 +66,33 @@ class Run {
         asked_(asked),
         options_(options(plan, asked, follow_copies)),
         orders_(options_.shadows && !options_.skip_launches ? other_orders(trace) : 0),
-        inputs_(draw(asked.at("draw"))),
-        execution_(program, trace, calls, inputs_, options_) {}
+        execution_(program, trace, calls, options_),
+        planned_(execution_.trace_run(), trace, asked,
+                 {.follow_copies = options_.follow_copies,
+                  .has_shadows = options_.shadows,
+                  .keep_answers = orders_ > 0,
+                  .inputs = [this](size_t number) { return CallInputs(inputs_ = draw(number)); },
+                  .write = [this](const void* bytes, size_t size) { write(bytes, size); },
+                  .is_cheap = [this] { return execution_.all_lane_operations() <= kCheapOperations; }}) {}
 
   json execute() {
-    const ExecutionReport first = execution_.run();
-    report_ = {{"lane_operations", first.lane_operations}, {"changed_inputs", first.changed_inputs}};
-    const std::vector<std::byte> outputs = store(first, trace_.output_layout());
-    if (options_.follow_copies && !failed()) store_copied();
-    if (options_.count && !failed()) {
-      report_["counters"] = json::array();
+    json& report = planned_.report();
+    planned_.first_call();
+    report["lane_operations"] = execution_.lane_operations();
+    if (options_.count && !planned_.failed()) {
+      report["counters"] = json::array();
       for (const LaunchCounters& launch : execution_.counters())
-        report_["counters"].push_back(to_json(launch));
+        report["counters"].push_back(to_json(launch));
     }
-    const json& draws = asked_.at("repeat_draws");
-    uint64_t operations = first.lane_operations;
-    std::set<uint32_t> overwritten;
-    if (!draws.empty() && !failed()) report_["first_repeat"] = begin_ = end_ = execution_.first_repeat();
-    while (!draws.empty() && !failed() && end_ < trace_.repeats.size() && goes_on(operations)) {
-      inputs_ = draw(draws.at(end_));
-      const ExecutionReport report = execution_.repeat(end_, inputs_);
-      operations += report.lane_operations;
-      store(report, trace_.repeats[end_++].returned.layout);
-      // Behind each: the last may be on the inputs of the first, and give its answer once more.
-      if (!failed()) overwritten.merge(execution_.overwritten_outputs(outputs));
-    }
-    if (options_.reads && !failed())
+    planned_.repeats();
+    if (options_.reads && !planned_.failed())
       for (const InputBytes& run : reads_.unread())
-        report_["unread"].push_back({run.leaf, run.begin, run.end});
-    if (end_ > begin_ && !failed()) report_["overwritten_outputs"] = overwritten;
+        report["unread"].push_back({run.leaf, run.begin, run.end});
     if (races_.any()) judge_races();
     uint64_t reordered = 0;
-    for (size_t order = 1; order <= orders_ && !failed() && fits(order, reordered); ++order)
+    for (size_t order = 1; order <= orders_ && !planned_.failed() && fits(order, reordered); ++order)
       reordered += reorder(order);
-    return report_;
+    return report;
   }
 
  private:
@@ -120,14 +111,6 @@ class Run {
     return options;
   }
 
-  // Whether another repeat is executed behind those before it, which took so many operations of lanes.
-  bool goes_on(uint64_t operations) const {
-    const size_t done = end_ - begin_;
-    if (done < kCertainRepeats) return true;
-    const uint64_t output_bytes = (done + 2) * trace_.output_layout().draw_bytes;
-    return operations <= kCheapOperations && output_bytes <= kCheapOutputBytes && execution_.has_room(end_);
-  }
-
   // Whether another order is tried behind those that took so many operations of lanes.
   bool fits(size_t order, uint64_t operations) const {
     return operations <= (order <= kStreamOrders ? options_.lane_operations : kCheapOperations);
@@ -139,14 +122,14 @@ class Run {
     options.observer = observer;
     options.follow_copies = false;
     std::string inputs = draw(asked_.at("draw"));
-    Execution again(program_, trace_, calls_, inputs, options);
+    Execution again(program_, trace_, calls_, options);
     const auto end_of = [&](const ExecutionReport& call, const OutputLayout& layout) {
       std::vector<std::byte> outputs(layout.draw_bytes);
       std::vector<uint8_t> writers(layout.numel());
-      return call.fault ? call.fault : again.store_outputs(outputs.data(), writers.data());
+      return call.fault ? call.fault : again.trace_run().store_outputs(outputs.data(), writers.data());
     };
-    auto fault = end_of(again.run(), trace_.output_layout());
-    for (size_t i = begin_; i < end_ && !fault; ++i) {
+    auto fault = end_of(again.run(inputs), trace_.output_layout());
+    for (size_t i = planned_.repeats_begin(); i < planned_.repeats_end() && !fault; ++i) {
       inputs = draw(asked_.at("repeat_draws").at(i));
       fault = end_of(again.repeat(i, inputs), trace_.repeats[i].returned.layout);
     }
@@ -155,14 +138,14 @@ class Run {
 
   void judge_races() {
     const auto again = [this](ptx::Observer* observer) { return run_again(observer); };
-    if (failed()) {
-      if (report_["fault"]["class"] != to_string(ptx::FaultClass::kUninitialised)) return;
+    if (planned_.failed()) {
+      if (planned_.report()["fault"]["class"] != to_string(ptx::FaultClass::kUninitialised)) return;
       if (const auto fault = races_.behind_uninitialised(execution_, again))
-        tell(*fault, /*of_all_calls=*/true);
+        planned_.report_fault(*fault, /*of_all_calls=*/true);
     } else if (const auto fault = races_.fault(execution_, again)) {
-      tell(*fault, /*of_all_calls=*/true);
+      planned_.report_fault(*fault, /*of_all_calls=*/true);
     } else {
-      report_["benign_races"] = true;
+      planned_.report()["benign_races"] = true;
     }
   }
 
@@ -177,7 +160,7 @@ class Run {
     if (number == 0)
       return {std::span(trace_.ops).subspan(trace_.construction_ops), trace_.end_after, trace_.outputs,
               trace_.output_layout()};
-    const TraceRepeat& repeat = trace_.repeats[begin_ + number - 1];
+    const TraceRepeat& repeat = trace_.repeats[planned_.repeats_begin() + number - 1];
     return {repeat.ops, repeat.end_after, repeat.outputs, repeat.returned.layout};
   }
 
@@ -188,11 +171,13 @@ class Run {
     options.follow_copies = options.shadows = false;
     options.order = order;
     std::string inputs = draw(asked_.at("draw"));
-    Execution again(program_, trace_, calls_, inputs, options);
+    Execution again(program_, trace_, calls_, options);
     uint64_t operations = 0;
-    for (size_t number = 0; number <= end_ - begin_ && !failed(); ++number) {
-      if (number > 0) inputs = draw(asked_.at("repeat_draws").at(begin_ + number - 1));
-      const ExecutionReport report = number == 0 ? again.run() : again.repeat(begin_ + number - 1, inputs);
+    for (size_t number = 0; number <= planned_.repeats_end() - planned_.repeats_begin() && !planned_.failed();
+         ++number) {
+      if (number > 0) inputs = draw(asked_.at("repeat_draws").at(planned_.repeats_begin() + number - 1));
+      const ExecutionReport report =
+          number == 0 ? again.run(inputs) : again.repeat(planned_.repeats_begin() + number - 1, inputs);
       operations += report.lane_operations + end_reordered(again, number, report, order);
     }
     return operations;
@@ -203,9 +188,9 @@ class Run {
   uint64_t end_reordered(Execution& again, size_t number, const ExecutionReport& report, size_t order) {
     const Call call = executed(number);
     std::vector<std::byte> outputs(call.layout.draw_bytes);
-    auto fault = report.fault ? report.fault : again.store_outputs(outputs.data(), nullptr);
+    auto fault = report.fault ? report.fault : again.trace_run().store_outputs(outputs.data(), nullptr);
     const ExecutionReport late = fault ? ExecutionReport{} : again.finish();
-    const bool differs = !fault && outputs != answers_[number];
+    const bool differs = !fault && outputs != planned_.answers()[number];
     if (!fault) fault = late.fault;
     if (!fault && !differs) return late.lane_operations;
     const auto orders = other_orders(trace_.buffers, call.ops, call.end_after);
@@ -213,53 +198,23 @@ class Run {
                                     ? turned_round(trace_, call.ops, call.outputs, orders[order - 1])
                                     : "race between streams in a call before";
     if (differs) {
-      write_all(plan_.at("output_fd").get<int>(), outputs.data(), outputs.size());
-      report_["reordered"].push_back({number, message});
+      write(outputs.data(), outputs.size());
+      planned_.report()["reordered"].push_back({number, message});
     }
     if (fault)
-      tell({ptx::FaultClass::kRace, concat(message, " (", fault->message, ")"), ""}, /*of_all_calls=*/true);
+      planned_.report_fault({ptx::FaultClass::kRace, concat(message, " (", fault->message, ")"), ""},
+                            /*of_all_calls=*/true);
     return late.lane_operations;
   }
 
-  void tell(const ptx::KernelFault& fault, bool of_all_calls) {
-    report_["fault"] = {{"class", to_string(fault.fault_class)},
-                        {"message", fault.message},
-                        {"kernel", fault.kernel},
-                        {"line", fault.source_line},
-                        {"of_all_calls", of_all_calls}};
-  }
-
-  std::string draw(const json& number) const {
-    std::string inputs = file_bytes(plan_.at("draws").at(number.get<size_t>()));
+  std::string draw(size_t number) const {
+    std::string inputs = file_bytes(plan_.at("draws").at(number));
     if (inputs.size() != trace_.inputs.draw_bytes) throw InputError("the inputs have another size");
     return inputs;
   }
 
-  bool failed() const { return report_.contains("fault"); }
-
-  std::vector<std::byte> store(const ExecutionReport& call, const OutputLayout& layout) {
-    std::vector<std::byte> outputs(layout.draw_bytes);
-    std::vector<uint8_t> writers(options_.shadows ? layout.numel() : 0);
-    auto fault = call.fault;
-    if (!fault) fault = execution_.store_outputs(outputs.data(), writers.data());
-    const int fd = plan_.at("output_fd").get<int>();
-    write_all(fd, outputs.data(), outputs.size());
-    write_all(fd, writers.data(), writers.size());
-    report_["calls"] = report_.value("calls", 0) + 1;
-    if (fault) tell(*fault, /*of_all_calls=*/false);
-    if (orders_ > 0) answers_.push_back(outputs);
-    return outputs;
-  }
-
-  void store_copied() {
-    const OutputLayout& layout = trace_.output_layout();
-    std::vector<std::byte> outputs(layout.draw_bytes);
-    json leaves = json::array();
-    for (size_t i = 0; i < layout.leaves.size(); ++i)
-      if (execution_.store_copied_output(i, outputs.data() + layout.leaves[i].offset_bytes))
-        leaves.push_back(i);
-    if (!leaves.empty()) write_all(plan_.at("output_fd").get<int>(), outputs.data(), outputs.size());
-    report_["copied"] = std::move(leaves);
+  void write(const void* bytes, size_t size) const {
+    write_all(plan_.at("output_fd").get<int>(), bytes, size);
   }
 
   DeviceProgram& program_;
@@ -269,30 +224,24 @@ class Run {
   RunRaces races_;
   InputReads reads_;
   const ExecutionOptions options_;
-  const size_t orders_;                          // besides that of issue, in which the calls are made as well
-  std::vector<std::vector<std::byte>> answers_;  // of each call, for them
-  std::string inputs_;
-  size_t begin_ = 0, end_ = 0;  // of the repeats that have been executed
+  const size_t orders_;  // besides that of issue, in which the calls are made as well
+  std::string inputs_;   // of the call that runs
   Execution execution_;
-  json report_;
+  PlannedRun planned_;
 };
-
-json fault_of(const ptx::KernelFault& fault) {
-  return {{"class", to_string(fault.fault_class)}, {"message", fault.message}, {"kernel", fault.kernel}};
-}
 
 json check_launches(DeviceProgram& program, const Trace& trace) {
   json report = json::object();
   const auto check = [&](const std::vector<TraceOp>& ops) {
     for (const TraceOp& op : ops)
       if (op.kind == TraceOp::Kind::kLaunch && !report.contains("fault"))
-        if (const auto fault = launch_fault(program, op)) report["fault"] = fault_of(*fault);
+        if (const auto fault = launch_fault(program, op)) report["fault"] = to_json(*fault);
   };
   try {
     check(trace.ops);
     for (const TraceRepeat& repeat : trace.repeats) check(repeat.ops);
   } catch (const ptx::FaultError& error) {
-    report["fault"] = fault_of(error.fault());
+    report["fault"] = to_json(error.fault());
   }
   return report;
 }

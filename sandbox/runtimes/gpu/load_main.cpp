@@ -25,7 +25,6 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <vector>
 
 #include "sandbox/box/process/descriptor_passing.h"
@@ -34,6 +33,7 @@
 #include "sandbox/runtimes/gpu/mapped_file.h"
 #include "sandbox/runtimes/gpu/own_size_session.h"
 #include "sandbox/runtimes/gpu/window_session.h"
+#include "sandbox/trace_run/planned_run.h"
 
 namespace bicrl {
 namespace {
@@ -43,7 +43,6 @@ using nlohmann::json;
 
 // Up to which repeats beyond the certain ones are executed.
 constexpr double kCheap_s = 0.2;
-constexpr uint64_t kCheapOutputBytes = 32u << 20;
 
 void write_all(int fd, const void* bytes, size_t size) {
   for (size_t done = 0; done < size;) {
@@ -180,7 +179,6 @@ class Job {
     return inputs;
   }
 
-  // A run's calls; the outputs of one that failed are zeros that nobody reads.
   json run(const DeviceProgram& program, const std::vector<std::string>& code, const Trace& trace,
            const CallSummary& calls, const json& asked, bool follow_copies) {
     follow_copies = follow_copies && !asked.at("skip_launches").get<bool>();
@@ -192,52 +190,17 @@ class Job {
                       .limit_s = plan_.at("limit_s").get<double>(),
                       .max_bytes = plan_.at("max_bytes").get<uint64_t>(),
                       .apart = watched_});
-    json report{{"lane_operations", 0}, {"changed_inputs", json::array()}, {"calls", 0}};
-    const auto end_call = [&](const std::optional<ptx::KernelFault>& fault, const OutputLayout& layout) {
-      std::vector<std::byte> outputs(layout.draw_bytes);
-      if (!fault) device.store_outputs(outputs.data());
-      write_all(file("output_file"), outputs.data(), outputs.size());
-      report["calls"] = report["calls"].get<size_t>() + 1;
-      if (fault)
-        report["fault"] = {
-            {"class", to_string(fault->fault_class)}, {"message", fault->message}, {"kernel", fault->kernel}};
-      return outputs;
-    };
-    const auto first = end_call(device.run(draw(trace, asked.at("draw"))), trace.output_layout());
-    const auto failed = [&report] { return report.contains("fault"); };
-    if (!failed()) {
-      report["changed_inputs"] = device.changed_inputs();
-      if (follow_copies) store_copied(device, trace.output_layout(), report);
-    }
-    const json& draws = asked.at("repeat_draws");
-    size_t begin = 0, end = 0;
-    std::set<uint32_t> overwritten;
-    if (!draws.empty() && !failed()) report["first_repeat"] = begin = end = device.first_repeat();
-    while (!draws.empty() && !failed() && end < trace.repeats.size() && goes_on(device, trace, begin, end)) {
-      end_call(device.repeat(end, draw(trace, draws.at(end))), trace.repeats[end].returned.layout);
-      ++end;
-      if (!failed()) overwritten.merge(device.overwritten_outputs(first));
-    }
-    if (end > begin && !failed()) report["overwritten_outputs"] = overwritten;
+    PlannedRun planned(
+        device.trace_run(), trace, asked,
+        {.follow_copies = follow_copies,
+         .inputs = [&](size_t number) { return CallInputs(draw(trace, number)); },
+         .write = [&](const void* bytes, size_t size) { write_all(file("output_file"), bytes, size); },
+         .is_cheap = [&] { return device.seconds() <= kCheap_s; }});
+    planned.first_call();
+    planned.repeats();
     // A kernel that wrote beside its buffers may have written anywhere in the context.
-    reusable_ = reusable_ && !device.context_lost() && !failed();
-    return report;
-  }
-
-  static bool goes_on(const DeviceRun& device, const Trace& trace, size_t begin, size_t end) {
-    const size_t done = end - begin;
-    if (done < kCertainRepeats) return true;
-    const uint64_t output_bytes = (done + 2) * trace.output_layout().draw_bytes;
-    return device.seconds() <= kCheap_s && output_bytes <= kCheapOutputBytes && device.has_room(end);
-  }
-
-  void store_copied(DeviceRun& device, const OutputLayout& layout, json& report) const {
-    std::vector<std::byte> outputs(layout.draw_bytes);
-    json leaves = json::array();
-    for (size_t i = 0; i < layout.leaves.size(); ++i)
-      if (device.store_copied_output(i, outputs.data() + layout.leaves[i].offset_bytes)) leaves.push_back(i);
-    if (!leaves.empty()) write_all(file("output_file"), outputs.data(), outputs.size());
-    report["copied"] = std::move(leaves);
+    reusable_ = reusable_ && !device.device().context_lost() && !planned.failed();
+    return planned.report();
   }
 
   Context& context_;

@@ -4,32 +4,35 @@
 #include <optional>
 
 #include "sandbox/box/process/descriptor_passing.h"
+#include "sandbox/runtimes/gpu/session_channel.h"
 
 namespace bicrl {
 namespace {
 
-using gpu::CallInputs;
 using nlohmann::json;
-
-constexpr int kLaunchesOfNothing = 9;
-constexpr double kPatience_s = 3600;
 
 class OwnSizeSession {
  public:
   OwnSizeSession(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::SharedPoison& poison, gpu::DeviceRun& run,
                  const Trace& trace, const OwnSizeFiles& files)
-      : driver_(driver), clock_(clock), poison_(poison), run_(run), trace_(trace), files_(files) {}
+      : channel_(files.channel),
+        driver_(driver),
+        clock_(clock),
+        poison_(poison),
+        run_(run),
+        trace_(trace),
+        files_(files) {}
 
   bool serve() {
-    if (const auto fault = run_.run(inputs(files_.first))) return end(*fault);
+    if (const auto fault = run_.trace_run().run(inputs(files_.first))) return channel_.end(*fault);
     json opened{{"opened", true},
-                {"first_repeat", trace_.repeats.empty() ? 0 : run_.first_repeat()},
+                {"first_repeat", trace_.repeats.empty() ? 0 : run_.trace_run().first_repeat()},
                 {"repeats", trace_.repeats.size()}};
-    if (const auto fault = describe(trace_.outputs, "outputs", opened)) return end(*fault);
+    if (const auto fault = describe(trace_.outputs, "outputs", opened)) return channel_.end(*fault);
     opened["inputs"] = places_of_inputs();
     if (!say_with_memories(opened)) return false;
     while (true) {
-      const json asked = next();
+      const json asked = channel_.next();
       const std::string what =
           asked.is_object() ? asked.value("own", asked.value("window", "")) : std::string();
       json said{{"step", "done"}};
@@ -43,10 +46,10 @@ class OwnSizeSession {
       else if (what == "prepare")
         fault = prepare(asked.at("draw").get<size_t>());
       else if (what == "time")
-        fault = time(asked.at("by_stream").get<bool>(), said);
+        fault = time_call(*timed_, asked.at("by_stream").get<bool>(), said);
       else
         return what == "close";
-      if (fault) return end(*fault);
+      if (fault) return channel_.end(*fault);
       if (!say_with_memories(said)) return false;
     }
   }
@@ -58,7 +61,7 @@ class OwnSizeSession {
                                            json& said) const {
     said[name] = json::array();
     for (const TraceView& view : views) {
-      const auto place = run_.shared_place(view.buffer, view.offset_bytes);
+      const auto place = run_.device().shared_place(view.buffer, view.offset_bytes);
       if (!place && view.tensor.numel() > 0)
         return ptx::KernelFault{FaultClass::kUnsupported, "an output in a variable of a module", ""};
       said[name].push_back({{"memory", place ? place->memory : 0}, {"offset", place ? place->offset : 0}});
@@ -72,7 +75,7 @@ class OwnSizeSession {
     for (uint32_t i = 0; i < trace_.buffers.size(); ++i) {
       const TraceBuffer& buffer = trace_.buffers[i];
       if (buffer.kind != TraceBuffer::Kind::kInput || buffer.tensors != 0) continue;
-      if (const auto place = run_.shared_place(i, 0))
+      if (const auto place = run_.device().shared_place(i, 0))
         places[buffer.source] = {{"memory", place->memory}, {"offset", place->offset}};
     }
     return places;
@@ -80,7 +83,7 @@ class OwnSizeSession {
 
   std::optional<ptx::KernelFault> repeat(size_t index, size_t draw, json& said) {
     poison_.spread();
-    if (auto fault = run_.repeat(index, inputs(draw))) return fault;
+    if (auto fault = run_.trace_run().repeat(index, inputs(draw))) return fault;
     return describe(trace_.repeats.at(index).outputs, "outputs", said);
   }
 
@@ -99,9 +102,7 @@ class OwnSizeSession {
       return;
     }
     said["graph"] = timed_->has_graph();
-    said["nothing_us"] = json::array();
-    for (int i = 0; i < kLaunchesOfNothing; ++i)
-      said["nothing_us"].push_back(1e3 * clock_.measure_nothing(/*by_stream=*/true).event_ms);
+    said["nothing_us"] = launches_of_nothing_us(clock_, /*by_stream=*/true);
   }
 
   std::optional<ptx::KernelFault> prepare(size_t draw) {
@@ -109,41 +110,19 @@ class OwnSizeSession {
     return timed_->prepare(inputs(draw));
   }
 
-  std::optional<ptx::KernelFault> time(bool by_stream, json& said) {
-    gpu::TimedSpan span;
-    if (auto fault = timed_->time(by_stream, span)) return fault;
-    said["event_ms"] = span.event_ms;
-    said["host_ms"] = span.host_ms;
-    return std::nullopt;
-  }
-
-  json next() const {
-    if (!wait_readable(files_.channel, kPatience_s, {})) return {};
-    return receive_packet(files_.channel).content;
-  }
-
   // What is new of them.
   bool say_with_memories(json& said) {
     std::vector<int> descriptors;
-    const auto memories = run_.shared_memories();
+    const auto memories = run_.device().shared_memories();
     said["memories"] = json::array();
     for (; sent_ < memories.size() && descriptors.size() < kMaxDescriptors; ++sent_) {
       said["memories"].push_back(memories[sent_]->bytes);
       descriptors.push_back(memories[sent_]->descriptor);
     }
-    return say(said, descriptors);
+    return channel_.say(said, descriptors);
   }
 
-  bool say(const json& what, const std::vector<int>& descriptors = {}) const {
-    return send_packet(files_.channel, what.dump(-1, ' ', true, json::error_handler_t::replace), descriptors);
-  }
-
-  bool end(const ptx::KernelFault& fault) const {
-    say({{"fault",
-          {{"class", to_string(fault.fault_class)}, {"message", fault.message}, {"kernel", fault.kernel}}}});
-    return false;
-  }
-
+  const SessionChannel channel_;
   gpu::Driver& driver_;
   gpu::DeviceClock& clock_;
   gpu::SharedPoison& poison_;
@@ -161,9 +140,8 @@ bool serve_own_size(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::SharedPoi
   try {
     return OwnSizeSession(driver, clock, poison, run, trace, files).serve();
   } catch (const gpu::DriverError& error) {
-    run.lose_context();
-    send_packet(files.channel, json{{"error", concat("GPU: ", error.what())}}.dump(), {});
-    return false;
+    run.device().lose_context();
+    return SessionChannel(files.channel).end(error);
   }
 }
 

@@ -16,18 +16,6 @@ void remark_on(Verdict& verdict, const std::string& text) {
   if (!text.empty()) verdict.diagnostics += concat(verdict.diagnostics.empty() ? "" : "; ", text);
 }
 
-void take_times(Verdict& verdict, const TimingResult& timed, const InputLayout& layout) {
-  if (!timed.untimed.empty()) return remark_on(verdict, concat("no times: ", timed.untimed));
-  verdict.candidate_ms = timed.candidate_ms;
-  verdict.candidate_spread_ms = timed.candidate_spread_ms;
-  verdict.eager_ms = timed.eager_ms;
-  verdict.eager_spread_ms = timed.eager_spread_ms;
-  verdict.roofline_fraction = std::min(timed.roofline_fraction, 1.0);
-  verdict.measurement = timed.measurement;
-  verdict.costed_at = kOwnSize;
-  verdict.costed_size = size_text(layout);
-}
-
 }  // namespace
 
 OwnSizePlan own_size_plan(const std::string& task_code, const ReducedSizes& sizes) {
@@ -72,9 +60,7 @@ void Pipeline::judge_own_size(Job& job, const ReducedSizes& sizes, const RecordR
   plan.trivial_outputs = *trivial;
   plan.measure_time = job.request.protocol.measure_time && options_.measures_times;
   plan.least_written_bytes = own.trace->output_layout().draw_bytes;
-  const uint64_t moved = sizes.reference.least_bytes;
-  plan.least_read_bytes =
-      std::min(moved - std::min(moved, plan.least_written_bytes), own.trace->inputs.draw_bytes);
+  plan.least_read_bytes = least_read_bytes(*own.trace, sizes.reference.least_bytes);
   const OwnSizeResult result = backend_->judge_own_size(plan, job.stop);
   verdict.run_ms += result.run_ms;
   if (!result.ungradable.empty()) {
@@ -110,7 +96,12 @@ void Pipeline::judge_own_size(Job& job, const ReducedSizes& sizes, const RecordR
         "instrumented run";
   }
   remark_on(verdict, result.note);
-  if (plan.measure_time) take_times(verdict, result.timed, sizes.own->layout);
+  if (!plan.measure_time) return;
+  if (!result.timed.untimed.empty()) return remark_on(verdict, concat("no times: ", result.timed.untimed));
+  job.take(result.timed);
+  verdict.measurement = result.timed.measurement;
+  verdict.costed_at = kOwnSize;
+  verdict.costed_size = size_text(sizes.own->layout);
 }
 
 }  // namespace bicrl

@@ -7,8 +7,8 @@
 
 #include "common/files/files.h"
 #include "sandbox/box/process/command.h"
-#include "sandbox/interpreter/executor/device_program.h"
 #include "sandbox/recorder/recorder.h"
+#include "sandbox/trace_run/device_program.h"
 #include "tests/sandbox/fault_name.h"
 #include "tests/sandbox/service/service_support.h"
 #include "tests/sandbox/verifier/corpus.h"

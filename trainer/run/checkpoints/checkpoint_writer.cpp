@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "policy/files/checkpoint_io.h"
+#include "trainer/ranks/document_exchange.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
@@ -68,9 +69,7 @@ double CheckpointWriter::finish() {
   std::vector<std::string> errors;
   std::map<std::string, FileHash> files;
   double seconds = 0;
-  for (const std::string& text :
-       control_.all_gather(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
-    const auto rank = nlohmann::json::parse(text);
+  for (const nlohmann::json& rank : exchange_documents(control_, record)) {
     errors.push_back(rank.at("error").get<std::string>());
     seconds = std::max(seconds, rank.at("seconds").get<double>());
     for (const auto& [file, hash] : rank.at("files").items())

@@ -1,4 +1,4 @@
-#include "sandbox/interpreter/executor/element_copy.h"
+#include "sandbox/trace_run/element_copy.h"
 
 #include <algorithm>
 #include <cmath>

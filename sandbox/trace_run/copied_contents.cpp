@@ -1,4 +1,4 @@
-#include "sandbox/interpreter/executor/copied_contents.h"
+#include "sandbox/trace_run/copied_contents.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // What outputs would hold if kernels only copied: copies are found whatever way they take, and what a kernel
 // computes is not taken for one.
-#include "sandbox/interpreter/executor/copied_contents.h"
+#include "sandbox/trace_run/copied_contents.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sandbox/interpreter/executor/element_copy.h"
 #include "sandbox/recorder/trace/trace.h"
+#include "sandbox/trace_run/element_copy.h"
 
 namespace bicrl {
 

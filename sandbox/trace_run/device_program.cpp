@@ -1,4 +1,4 @@
-#include "sandbox/interpreter/executor/device_program.h"
+#include "sandbox/trace_run/device_program.h"
 
 #include "sandbox/frontend/device/entry_names.h"
 #include "sandbox/frontend/device/lambda_ranks.h"

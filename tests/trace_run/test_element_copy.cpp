@@ -1,5 +1,5 @@
 // Fills and copies of the host part: conversions as PyTorch makes them, strides, and shadows.
-#include "sandbox/interpreter/executor/element_copy.h"
+#include "sandbox/trace_run/element_copy.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

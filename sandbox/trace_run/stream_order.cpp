@@ -1,4 +1,4 @@
-#include "sandbox/interpreter/executor/stream_order.h"
+#include "sandbox/trace_run/stream_order.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,9 +1,8 @@
-// The operations of a trace on a device: launches, fills, copies, uploads.
+// The operations of a trace on a device: launches, fills, copies; and into a stream.
 #include <algorithm>
 #include <cstring>
 
-#include "sandbox/gpu/loader/device_run.h"
-#include "sandbox/gpu/loader/driver_fault.h"
+#include "sandbox/gpu/loader/driver_device.h"
 
 namespace bicrl::gpu {
 namespace {
@@ -20,44 +19,32 @@ uint64_t parameter_bytes(const ptx::Module& module, const ptx::Function& entry) 
   return end;
 }
 
-}  // namespace
-
-void DeviceRun::execute(const TraceOp& op) {
-  if (copied_) copied_->execute(op);
-  seen_.clear();
-  switch (op.kind) {
-    case TraceOp::Kind::kLaunch:
-      if (!skip_launches_) launch(op);
-      return;
-    case TraceOp::Kind::kFill:
-      return fill(op);
-    case TraceOp::Kind::kCopy:
-      return copy(op);
-    case TraceOp::Kind::kUpload: {
-      std::string bytes = trace_.blobs[op.blob];
-      relocate(bytes, op.relocations);
-      return driver_.upload(places_[op.target.buffer].address + op.target.offset_bytes, bytes.data(),
-                            bytes.size());
-    }
-    case TraceOp::Kind::kFree:
-      if (const Place& place = places_[op.target.buffer]; place.memory) place.memory->release(place.number);
-      return;
-  }
-}
-
-std::string DeviceRun::download(const TraceView& view) {
-  std::string bytes(view.tensor.span_bytes(), '\0');
-  driver_.download(bytes.data(), places_[view.buffer].address + view.offset_bytes, bytes.size());
-  return bytes;
-}
-
-ElementPlace DeviceRun::place_in(std::string& bytes) {
+ElementPlace place_in(std::string& bytes) {
   return {reinterpret_cast<std::byte*>(bytes.data()), nullptr, nullptr};
 }
 
-void DeviceRun::fill(const TraceOp& op) {
+}  // namespace
+
+std::string DriverDevice::download(const TraceView& view) {
+  std::string bytes(view.tensor.span_bytes(), '\0');
+  driver_.download(bytes.data(), address_of(view), bytes.size());
+  return bytes;
+}
+
+void DriverDevice::store(const TraceView& view, const OutputLayout::Leaf& leaf, const ElementPlace& to) {
+  if (view.tensor.dtype == leaf.dtype && view.tensor.is_row_major())
+    return driver_.download(to.data, address_of(view), leaf.bytes);
+  std::string bytes = download(view);
+  copy_elements(dense_layout(leaf), to, view.tensor, place_in(bytes));
+}
+
+void DriverDevice::release(uint32_t buffer) {
+  if (const Place& place = places_[buffer]; place.memory) place.memory->release(place.number);
+}
+
+void DriverDevice::fill(const TraceOp& op) {
   const TensorLayout& tensor = op.target.tensor;
-  const DeviceAddress at = places_[op.target.buffer].address + op.target.offset_bytes;
+  const DeviceAddress at = address_of(op.target);
   const size_t size = element_bytes(tensor.dtype);
   if (tensor.is_row_major() && size <= 4 && at % size == 0) {
     uint32_t element = 0;
@@ -70,12 +57,12 @@ void DeviceRun::fill(const TraceOp& op) {
 }
 
 // Of one layout and type it is the device's; else elements are converted here, as the PTX machine does it.
-void DeviceRun::copy(const TraceOp& op) {
+void DriverDevice::copy(const TraceOp& op) {
   const TensorLayout &to = op.target.tensor, &from = op.source.tensor;
-  const DeviceAddress at = places_[op.target.buffer].address + op.target.offset_bytes;
+  const DeviceAddress at = address_of(op.target);
   if (to.dtype == from.dtype && to.is_row_major() && from.is_row_major() &&
       op.target.buffer != op.source.buffer)
-    return driver_.copy(at, places_[op.source.buffer].address + op.source.offset_bytes, to.span_bytes());
+    return driver_.copy(at, address_of(op.source), to.span_bytes());
   if (std::max(to.span_bytes(), from.span_bytes()) > kMostByHost)
     end(FaultClass::kUnsupported,
         concat("a copy to another layout or type of more than ", kMostByHost >> 30, " GiB"));
@@ -97,16 +84,9 @@ void DeviceRun::copy(const TraceOp& op) {
   driver_.upload(at, target.data(), target.size());
 }
 
-void DeviceRun::relocate(std::string& bytes, const std::vector<TraceRelocation>& relocations) const {
-  for (const TraceRelocation& r : relocations) {
-    const uint64_t address = places_[r.buffer].address + r.addend;
-    memcpy(bytes.data() + r.offset, &address, sizeof address);
-  }
-}
-
 // Launch bounds are those of the machine code's own metadata. The host part's allowance of dynamic shared
 // memory is what a device goes by.
-void DeviceRun::prepare(KernelHandle kernel, const TraceOp& op) const {
+void DriverDevice::prepare(KernelHandle kernel, const TraceOp& op) const {
   const KernelAttributes attributes = driver_.attributes(kernel);
   const uint64_t threads = uint64_t{op.block[0]} * op.block[1] * op.block[2];
   if (threads > attributes.max_threads)
@@ -122,7 +102,7 @@ void DeviceRun::prepare(KernelHandle kernel, const TraceOp& op) const {
                                                                      attributes.static_shared_bytes));
 }
 
-DeviceRun::ReadyLaunch DeviceRun::make_ready(const TraceOp& op) {
+DriverDevice::ReadyLaunch DriverDevice::make_ready(const TraceOp& op) {
   const ptx::Function& entry = program_.entry(op.module, op.entry);
   const uint64_t expected = parameter_bytes(program_.modules()[op.module], entry);
   if (op.arguments.size() != expected)
@@ -135,15 +115,14 @@ DeviceRun::ReadyLaunch DeviceRun::make_ready(const TraceOp& op) {
   ReadyLaunch ready{
       .kernel = kernel,
       .launch = {.shared_bytes = op.shared_bytes, .cooperative = op.cooperative, .parameters = {}},
-      .parameters = op.arguments};
-  relocate(ready.parameters, op.relocations);
+      .parameters = relocated(op.arguments, op.relocations)};
   std::copy(op.grid, op.grid + 3, ready.launch.grid);
   std::copy(op.block, op.block + 3, ready.launch.block);
   return ready;
 }
 
 // Ends the run if the program is at fault; else the error goes on to whoever can replace the device.
-void DeviceRun::blame(const DriverError& error, FaultPlace place, const TraceOp& op) {
+void DriverDevice::blame(const DriverError& error, FaultPlace place, const TraceOp& op) {
   const auto fault_class = fault_class_of(error.code(), place);
   if (!fault_class) throw error;
   if (fault_class == FaultClass::kMemory && place == FaultPlace::kLaunch) {
@@ -158,7 +137,7 @@ void DeviceRun::blame(const DriverError& error, FaultPlace place, const TraceOp&
   end(*fault_class, fault_message_of(error.code()), op.entry);
 }
 
-void DeviceRun::launch(const TraceOp& op) {
+void DriverDevice::launch(const TraceOp& op) {
   ReadyLaunch ready = make_ready(op);
   ready.launch.parameters = ready.parameters;
   try {
@@ -225,28 +204,26 @@ std::string host_part(const TraceOp& op) {
 
 }  // namespace
 
-std::string DeviceRun::enqueue_problem() const {
-  for (const TraceOp& op : std::span(trace_.ops).subspan(trace_.construction_ops))
+std::string DriverDevice::enqueue_problem(std::span<const TraceOp> ops) {
+  for (const TraceOp& op : ops)
     if (std::string problem = host_part(op); !problem.empty()) return problem;
   return {};
 }
 
 // What is freed is left as it is: PyTorch's allocator does nothing on the device, either.
-void DeviceRun::enqueue(StreamHandle stream) {
-  const auto address = [this](const TraceView& view) {
-    return places_[view.buffer].address + view.offset_bytes;
-  };
-  for (const TraceOp& op : std::span(trace_.ops).subspan(trace_.construction_ops)) {
+void DriverDevice::enqueue(std::span<const TraceOp> ops, StreamHandle stream) {
+  for (const TraceOp& op : ops) {
     if (op.kind == TraceOp::Kind::kLaunch) {
       ReadyLaunch ready = make_ready(op);
       ready.launch.parameters = ready.parameters;
       driver_.start(ready.kernel, ready.launch, stream);
     } else if (op.kind == TraceOp::Kind::kFill) {
       const Pattern pattern = pattern_of(op.value);
-      driver_.enqueue_fill(address(op.target), pattern.bytes, pattern.element,
+      driver_.enqueue_fill(address_of(op.target), pattern.bytes, pattern.element,
                            op.target.tensor.span_bytes() / pattern.bytes, stream);
     } else if (op.kind == TraceOp::Kind::kCopy) {
-      driver_.enqueue_copy(address(op.target), address(op.source), op.target.tensor.span_bytes(), stream);
+      driver_.enqueue_copy(address_of(op.target), address_of(op.source), op.target.tensor.span_bytes(),
+                           stream);
     }
   }
 }

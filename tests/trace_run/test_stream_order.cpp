@@ -1,6 +1,6 @@
 // Orders of the work of streams: each is one that a device may choose, and together they turn round whatever
 // nothing orders.
-#include "sandbox/interpreter/executor/stream_order.h"
+#include "sandbox/trace_run/stream_order.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
