@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "launch/commands/run_layout.h"
 #include "launch/launcher_check.h"
 #include "launch/learner_commands.h"
 #include "launch/rank_checks.h"
@@ -18,7 +19,6 @@
 #include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/run_inputs.h"
 #include "trainer/run/determinism.h"
-#include "trainer/run/run_memory.h"
 #include "trainer/run/training_run.h"
 #include "verdict/verifier_description.h"
 
@@ -151,36 +151,6 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
   return opened;
 }
 
-// The budget's table. Throws InputError if it does not fit. Ranks of a host share its memory; each has a GPU
-// of its own.
-std::string required_memory(const RunSettings& settings, const RunInputs& inputs, const ControlPlane& control,
-                            const Placement& placement) {
-  const at::Device device = policy_device(settings.policy, control.local_rank());
-  const int64_t limit_bytes = memory_limit_bytes(device);
-  const MemoryBudget budget = budget_of_run(settings, inputs, placement, control.rank());
-  const int ranks = device.is_cpu() ? control.ranks_on_host() : 1;
-  const std::string held = device.is_cpu() ? memory_problem(budget.held, ranks, limit_bytes) : std::string();
-  const std::string problem =
-      !held.empty() ? held
-                    : budget.problem(ranks, device.is_cpu() ? budget.held.copies_bytes(ranks) : 0,
-                                     limit_bytes, device.is_cpu() ? "the host" : "the GPU");
-  if (!problem.empty()) throw InputError(problem);
-  return budget.table(limit_bytes);
-}
-
-// Collective: by the GPU with the least memory.
-Sharding chosen_sharding(const RunSettings& settings, const RunInputs& inputs, ControlPlane& control,
-                         const Placement& placement) {
-  const int64_t mine = memory_limit_bytes(policy_device(settings.policy, control.local_rank()));
-  int64_t least = mine;
-  for (const std::string& other : control.all_gather(std::to_string(mine)))
-    least = std::min<int64_t>(least, std::stoll(other));
-  const Sharding sharding = sharding_that_fits(settings, inputs, placement, least);
-  if (control.rank() == 0 && placement.trainers() > 1)
-    log_info("trainer.sharding_stage: auto is ", sharding.stage);
-  return sharding;
-}
-
 // A rank that is lost ends all: the thread that works may be caught in MPI for ever, and MPI_Abort as well.
 std::unique_ptr<Heartbeat> watch_over_ranks(const TrainerSettings& settings, ControlPlane& control) {
   if (settings.heartbeat_limit_s == 0) return nullptr;
@@ -258,10 +228,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     return static_cast<int>(ExitCode::kOk);
   }
   require_startable(run, inputs, control);
-  const Placement placement = run.settings.trainer.placement(control.size());
-  if (!run.settings.trainer.sharding)
-    run.settings.trainer.sharding = chosen_sharding(run.settings, inputs, control, placement);
-  const std::string memory = required_memory(run.settings, inputs, control, placement);
+  const RunLayout layout = lay_out(run.settings, inputs, control);
   control.set_wait_limit(run.settings.trainer.wait_limit_s);
   const std::unique_ptr<Heartbeat> heartbeat = watch_over_ranks(run.settings.trainer, control);
   const Stopwatch watch;
@@ -282,7 +249,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     return static_cast<int>(ExitCode::kOk);
   }
   expect_shared_folder(control, run.settings.directory);
-  if (first) log_info(memory);
+  if (first) log_info(layout.memory);
   std::unique_ptr<EmbeddedVerifier> server;
   std::unique_ptr<VerifierClient> verifier;
   std::string verifier_basis;
@@ -294,9 +261,9 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
     verifier_basis = common_grading_basis(*verifier, run.settings.verifier, control, times_by(run));
   }
-  TrainingRun training(run.settings, std::move(inputs), make_run_ranks(run.settings, placement, ranks),
-                       verifier.get(), verifier_basis, run.rewards, opened.directory.get(), opened.checkpoint,
-                       stop_requested);
+  TrainingRun training(layout.settings, std::move(inputs),
+                       make_run_ranks(layout.settings, layout.placement, ranks), verifier.get(),
+                       verifier_basis, run.rewards, opened.directory.get(), opened.checkpoint, stop_requested);
   const RunEnd end = run_with_advice(training, command, run.settings);
   if (first) {
     const std::string place = run.settings.directory.string();

@@ -203,10 +203,11 @@ TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
   settings.max_staleness = section.integer("max_staleness", 0, 0, 1);
   const std::string stage = section.choice("sharding_stage", "auto", {"auto", "0", "1", "2", "3"});
   if (stage != "auto") settings.sharding = Sharding{std::stoll(stage)};
-  const std::string recompute = section.choice("recompute", "none", {"none", "selective", "full"});
-  settings.recompute = recompute == "full"        ? Recompute::kFull
-                       : recompute == "selective" ? Recompute::kSelective
-                                                  : Recompute::kNone;
+  const std::string recompute = section.choice("recompute", "auto", {"auto", "none", "selective", "full"});
+  if (recompute != "auto")
+    settings.recompute = recompute == "full"        ? Recompute::kFull
+                         : recompute == "selective" ? Recompute::kSelective
+                                                    : Recompute::kNone;
   settings.deterministic = section.boolean("deterministic", settings.deterministic);
   settings.wait_limit_s = section.real("wait_limit_s", settings.wait_limit_s, 1);
   settings.heartbeat_limit_s = section.real("heartbeat_limit_s", settings.heartbeat_limit_s, 0);

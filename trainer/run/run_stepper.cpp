@@ -7,7 +7,7 @@
 
 #include "common/log.h"
 #include "trainer/run/reports/model_flops.h"
-#include "trainer/run/run_memory.h"
+#include "trainer/run/layout/run_memory.h"
 #include "trainer/run/update_check.h"
 
 namespace bicrl {

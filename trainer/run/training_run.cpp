@@ -145,7 +145,7 @@ void TrainingRun::make_updater(const RunRanks& ranks) {
   updater_ = std::make_unique<PolicyUpdater>(
       policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()), settings_.warm_up.updater,
       *ranks.trainer_control, *ranks.trainer_tensors, settings_.trainer.sharding.value_or(Sharding{}),
-      settings_.trainer.recompute);
+      settings_.trainer.recompute.value_or(Recompute::kNone));
 }
 
 void TrainingRun::take_moments() {
