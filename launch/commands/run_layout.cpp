@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "common/log.h"
 #include "trainer/run/layout/memory_plan.h"
@@ -35,7 +36,8 @@ int64_t least_memory_bytes(const RunSettings& settings, ControlPlane& control) {
 
 }  // namespace
 
-RunLayout lay_out(RunSettings settings, const RunInputs& inputs, ControlPlane& control) {
+RunLayout lay_out(RunSettings settings, const RunInputs& inputs, ControlPlane& control, int generators) {
+  if (generators > 0) settings.trainer.generator_ranks = generators;
   const Placement placement = settings.trainer.placement(control.size());
   const MemoryPlan plan = plan_memory(settings, inputs, placement, least_memory_bytes(settings, control));
   const std::string chosen = plan_text(settings, placement, plan);
@@ -43,6 +45,31 @@ RunLayout lay_out(RunSettings settings, const RunInputs& inputs, ControlPlane& c
   settings = with_plan(std::move(settings), plan);
   std::string memory = required_memory(settings, inputs, control, placement);
   return {std::move(settings), placement, std::move(memory)};
+}
+
+std::optional<PlacementDecision> decided_before(const RunSettings& settings,
+                                                const std::filesystem::path& checkpoint,
+                                                const ControlPlane& control) {
+  if (!settings.trainer.chooses_placement || checkpoint.empty()) return std::nullopt;
+  const std::optional<PlacementDecision> decision = read_run_state(checkpoint).placement;
+  return decision && decision->ranks == control.size() ? decision : std::nullopt;
+}
+
+std::optional<PlacementTrial> placement_trial(const RunSettings& settings, const RunInputs& inputs,
+                                              ControlPlane& control) {
+  const bool is_whole = settings.replay.parts == RunParts::kWhole && !settings.stages.empty();
+  if (!settings.trainer.chooses_placement || settings.trainer.max_staleness == 0 || !is_whole ||
+      control.size() == 1)
+    return std::nullopt;
+  const int64_t least_bytes = least_memory_bytes(settings, control);
+  std::vector<int> possible;
+  for (int generators = 1; generators < control.size(); ++generators) {
+    RunSettings split = settings;
+    split.trainer.generator_ranks = generators;
+    if (placement_fits(split, inputs, split.trainer.placement(control.size()), least_bytes))
+      possible.push_back(generators);
+  }
+  return PlacementTrial(std::move(possible), settings.stages.front().decoding.max_active);
 }
 
 }  // namespace bicrl

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -132,8 +133,7 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
       return;
     }
     const bool extends = directory.finished();
-    const CheckpointStore checkpoints(directory.path() / "checkpoints");
-    opened.checkpoint = checkpoints.latest().value_or("");
+    opened.checkpoint = CheckpointStore(directory.path() / "checkpoints").latest().value_or("");
     if (!opened.checkpoint.empty() && !opened.directory->has_run())
       throw InputError(
           concat((opened.directory->path() / "config.yaml").string(),
@@ -151,6 +151,16 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
   return opened;
 }
 
+// Collective: of a run that has just saved.
+fs::path latest_checkpoint(const RunSettings& settings, ControlPlane& control) {
+  fs::path latest;
+  on_rank_zero(control, [&] {
+    latest = CheckpointStore(settings.directory / "checkpoints").latest().value_or("");
+    BICRL_CHECK(!latest.empty(), settings.directory.string());
+  });
+  return control.all_gather(latest.string()).front();
+}
+
 // A rank that is lost ends all: the thread that works may be caught in MPI for ever, and MPI_Abort as well.
 std::unique_ptr<Heartbeat> watch_over_ranks(const TrainerSettings& settings, ControlPlane& control) {
   if (settings.heartbeat_limit_s == 0) return nullptr;
@@ -164,11 +174,10 @@ std::unique_ptr<Heartbeat> watch_over_ranks(const TrainerSettings& settings, Con
 }
 
 // Collective.
-RunRanks make_run_ranks(const RunSettings& settings, const Placement& placement, const RankPlanes& planes) {
+RunRanks make_run_ranks(const RunSettings& settings, const Placement& placement, const RankPlanes& planes,
+                        MeasuredTensors& tensors) {
   ControlPlane& control = planes.control;
   const at::Device device = policy_device(settings.policy, control.local_rank());
-  MeasuredTensors& tensors = planes.make_tensors(device);
-  tensors.set_wait_limit(settings.trainer.wait_limit_s);
   RunRanks ranks = {.placement = placement,
                     .control = control,
                     .tensors = tensors,
@@ -228,7 +237,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     return static_cast<int>(ExitCode::kOk);
   }
   require_startable(run, inputs, control);
-  const RunLayout layout = lay_out(run.settings, inputs, control);
+  RunLayout layout = lay_out(run.settings, inputs, control);
   control.set_wait_limit(run.settings.trainer.wait_limit_s);
   const std::unique_ptr<Heartbeat> heartbeat = watch_over_ranks(run.settings.trainer, control);
   const Stopwatch watch;
@@ -249,6 +258,9 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     return static_cast<int>(ExitCode::kOk);
   }
   expect_shared_folder(control, run.settings.directory);
+  const auto decided = decided_before(run.settings, opened.checkpoint, control);
+  if (decided && decided->generators > 0)
+    layout = lay_out(run.settings, inputs, control, decided->generators);
   if (first) log_info(layout.memory);
   std::unique_ptr<EmbeddedVerifier> server;
   std::unique_ptr<VerifierClient> verifier;
@@ -261,13 +273,31 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
     verifier_basis = common_grading_basis(*verifier, run.settings.verifier, control, times_by(run));
   }
-  TrainingRun training(layout.settings, std::move(inputs),
-                       make_run_ranks(layout.settings, layout.placement, ranks), verifier.get(),
-                       verifier_basis, run.rewards, opened.directory.get(), opened.checkpoint, stop_requested);
-  const RunEnd end = run_with_advice(training, command, run.settings);
+  MeasuredTensors& tensors = ranks.make_tensors(policy_device(run.settings.policy, control.local_rank()));
+  tensors.set_wait_limit(run.settings.trainer.wait_limit_s);
+  std::optional<PlacementTrial> trial;
+  if (!decided) trial = placement_trial(run.settings, inputs, control);
+  std::optional<TrainingRun> training;
+  const auto train = [&](const fs::path& checkpoint) {
+    training.emplace(layout.settings, std::move(inputs),
+                     make_run_ranks(layout.settings, layout.placement, ranks, tensors), verifier.get(),
+                     verifier_basis, run.rewards, opened.directory.get(), checkpoint, stop_requested,
+                     std::exchange(trial, std::nullopt));
+    return run_with_advice(*training, command, run.settings);
+  };
+  RunEnd end = train(opened.checkpoint);
+  const double seconds_before = training->seconds_before();
+  if (end == RunEnd::kMoves) {
+    const int generators = training->placement()->generators;
+    training.reset();  // it has the memory
+    inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.pairs);
+    layout = lay_out(run.settings, inputs, control, generators);
+    if (first) log_info(layout.memory);
+    end = train(latest_checkpoint(run.settings, control));
+  }
   if (first) {
     const std::string place = run.settings.directory.string();
-    const std::string time = time_text(watch.seconds(), training.seconds_before());
+    const std::string time = time_text(watch.seconds(), seconds_before);
     if (end == RunEnd::kFinished) opened.directory->mark_finished();
     std::cout << (end == RunEnd::kStopped ? concat("stopped after ", time, " and saved in ", place,
                                                    "; the same command goes on from there")
