@@ -15,13 +15,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "bench/random_weights.h"
+#include "bench/wide_tokenizer.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/files/files.h"
 #include "common/rng.h"
 #include "policy/files/checkpoint_io.h"
 #include "policy/gpu/gpu_kernels.h"
@@ -41,16 +40,6 @@ struct Settings {
   double top_p = 1;
   bool parts = false;
 };
-
-// As many ids as the policy has, so that draws go over all of them.
-Tokenizer tokenizer_for(const PolicyConfig& config, const std::string& folder) {
-  auto file = nlohmann::json::parse(read_file(folder + "/tokenizer.json"));
-  auto& vocab = file["model"]["vocab"];
-  int64_t next = static_cast<int64_t>(vocab.size());
-  for (const auto& added : file["added_tokens"]) next = std::max(next, added["id"].get<int64_t>() + 1);
-  for (; next < config.mask_token_id; ++next) vocab["id" + std::to_string(next)] = next;
-  return Tokenizer::from_files({{"tokenizer.json", file.dump()}}, folder);
-}
 
 std::vector<GenerationRequest> make_requests(const Settings& s) {
   std::vector<GenerationRequest> requests;

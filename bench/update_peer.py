@@ -7,7 +7,8 @@ The peer: torch.compile of each layer, flex_attention with a block mask, product
 and up, the head in chunks, bf16. --whole adds fp32 sums of the gradient over packs, clipping, fused AdamW on fp32
 masters and the copy back to bf16. --recompute computes every layer again; --lora trains adapters alone.
 
-bench/many_gpus/fsdp_peer.py is the same by FSDP2 over several GPUs.
+bench/many_gpus/fsdp_peer.py is the same by FSDP2 over several GPUs. Without a GPU nothing is compiled and attention has a
+dense mask: that tries out the flow, and measures nothing.
 
 The literal trainer: each response is a row [prompt | response | noisy response] of its own, padded to one length, with
 a dense mask and logits of every noisy position in fp32.
@@ -25,8 +26,10 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-DEVICE, PEAK_FLOPS = f"cuda:{os.environ.get('LOCAL_RANK', 0)}", 989.4e12
-torch.cuda.set_device(DEVICE)
+HAS_GPU, PEAK_FLOPS = torch.cuda.is_available(), 989.4e12
+DEVICE = f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if HAS_GPU else "cpu"
+if HAS_GPU:
+    torch.cuda.set_device(DEVICE)
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("shape")
 parser.add_argument("--layers", type=int, default=0)
@@ -54,6 +57,19 @@ CHUNK = 4096  # rows that have logits at a time
 
 def report(**figures):
     print(json.dumps(figures), flush=True)
+
+
+def compile_on_gpu(function, **settings):
+    return torch.compile(function, **settings) if HAS_GPU else function
+
+
+def synchronize():
+    if HAS_GPU:
+        torch.cuda.synchronize()
+
+
+def peak_gib():
+    return torch.cuda.max_memory_allocated() / 2**30 if HAS_GPU else 0.0
 
 
 def milliseconds(work, repeats=None, warm_ups=2):
@@ -96,8 +112,9 @@ class Rows:
         # Two tokens of each noisy block: those that the round accepts.
         offset = self.position % BLOCK
         self.scored = torch.nonzero((self.round > 0) & (offset // 2 == self.round - 1))[:, 0]
-        self.tokens = torch.randint(0, VOCAB - 300, (self.count,), device=DEVICE)
-        self.labels = torch.randint(0, VOCAB - 300, (len(self.scored),), device=DEVICE)
+        ids = max(1, VOCAB - 300)
+        self.tokens = torch.randint(0, ids, (self.count,), device=DEVICE)
+        self.labels = torch.randint(0, ids, (len(self.scored),), device=DEVICE)
 
     def make_mask(self):
         # A function of tensors alone, which the compiler takes as inputs.
@@ -146,6 +163,12 @@ def rotate(x, cos, sin):
     return x * cos[:, None] + torch.cat((-second, first), -1) * sin[:, None]
 
 
+def attention(q, k, v, mask):
+    if HAS_GPU:
+        return flex_attention(q, k, v, block_mask=mask, enable_gqa=True)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+
+
 class Layer(nn.Module):
     def __init__(self):
         super().__init__()
@@ -161,7 +184,7 @@ class Layer(nn.Module):
         q, k, v = heads.split((HEADS, KV_HEADS, KV_HEADS), 1)
         q, k = rotate(self.q_norm(q), cos, sin), rotate(self.k_norm(k), cos, sin)
         q, k, v = (t.transpose(0, 1)[None] for t in (q, k, v))
-        mixed = flex_attention(q, k, v, block_mask=mask, enable_gqa=True)[0].transpose(0, 1).reshape(rows, -1)
+        mixed = attention(q, k, v, mask)[0].transpose(0, 1).reshape(rows, -1)
         x = x + self.out(mixed)
         gate, up = self.gate_up(self.post_norm(x)).chunk(2, -1)
         return x + self.down(F.silu(gate) * up)
@@ -177,10 +200,10 @@ class Policy(nn.Module):
             nn.init.normal_(module.weight, 0, 0.02)
 
 
-layer_forward = torch.compile(Layer.forward, dynamic=False)
+layer_forward = compile_on_gpu(Layer.forward, dynamic=False)
 
 
-@torch.compile
+@compile_on_gpu
 def cross_entropy(logits, labels, weights):
     losses = F.cross_entropy(logits.float(), labels, reduction="none")
     return (losses * weights).sum()
@@ -190,7 +213,11 @@ class Pack:
     def __init__(self, groups):
         self.rows = Rows(groups)
         count = self.rows.count
-        self.mask = torch.compile(create_block_mask)(self.rows.mask, None, None, count, count, device=DEVICE)
+        if HAS_GPU:
+            self.mask = torch.compile(create_block_mask)(self.rows.mask, None, None, count, count, device=DEVICE)
+        else:
+            indices = torch.arange(count)
+            self.mask = self.rows.mask(0, 0, indices[:, None], indices[None])
         inverse = THETA ** (-torch.arange(0, HEAD_DIM, 2, device=DEVICE) / HEAD_DIM)
         angles = self.rows.position[:, None] * inverse[None]
         self.cos, self.sin = (torch.cat((f(angles),) * 2, -1).bfloat16() for f in (torch.cos, torch.sin))

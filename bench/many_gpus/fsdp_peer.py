@@ -3,7 +3,8 @@
   torchrun --nproc-per-node 4 bench/many_gpus/fsdp_peer.py configs/shapes/sdar-1.7b.json --stage 2 --groups 4 --packs 4 [--recompute]
 
 Rows, layers and further options are those of bench/update_peer.py; every GPU has so many groups of its own. Parameters in fp32 and AdamW's
-state are divided; parameters are gathered in bf16 and gradients reduced in fp32. --stage 2: both once an update. --stage 3: in every pass.
+state are divided; parameters are gathered in bf16 and gradients reduced in fp32. --stage 2: both once an update. --stage 3: in every pass. Without
+a GPU its processes talk by gloo.
 """
 import argparse
 import sys
@@ -34,7 +35,7 @@ def sharded_policy():
         policy = ShardedPolicy()
     precision = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     for index, layer in enumerate(policy.layers):
-        layer = torch.compile(checkpoint_wrapper(layer) if peer.options.recompute else layer, dynamic=False)
+        layer = peer.compile_on_gpu(checkpoint_wrapper(layer) if peer.options.recompute else layer, dynamic=False)
         policy.layers[index] = fully_shard(layer, mp_policy=precision, reshard_after_forward=own.stage == 3)
     return fully_shard(policy, mp_policy=precision, reshard_after_forward=False)
 
@@ -55,7 +56,10 @@ def update(policy, packs, adamw):
 
 def main():
     options = peer.options
-    dist.init_process_group("nccl", device_id=torch.device(peer.DEVICE))
+    if peer.HAS_GPU:
+        dist.init_process_group("nccl", device_id=torch.device(peer.DEVICE))
+    else:
+        dist.init_process_group("gloo")
     packs = [peer.Pack(options.groups // options.packs) for _ in range(options.packs)]
     rows, scored, pairs = (sum(values) for values in zip(*((p.rows.count, len(p.rows.scored), p.rows.pairs()) for p in packs)))
     policy = sharded_policy()
@@ -63,10 +67,10 @@ def main():
     seconds = []
     for repeat in range(options.repeats + 2):
         dist.barrier()
-        torch.cuda.synchronize()
+        peer.synchronize()
         begin = time.perf_counter()
         update(policy, packs, adamw)
-        torch.cuda.synchronize()
+        peer.synchronize()
         dist.barrier()
         if repeat >= 2:
             seconds.append(time.perf_counter() - begin)
@@ -75,7 +79,7 @@ def main():
         peer.report(peer="fsdp2", stage=own.stage, shape=options.shape, layers=peer.LAYERS, ranks=ranks, recompute=options.recompute, rows=rows,
                     packs=len(packs), pairs_per_row=pairs / rows, ms=1e3 * mean, least_ms=1e3 * min(seconds), most_ms=1e3 * max(seconds),
                     rows_per_s=rows * ranks / mean, mfu=peer.model_flops(rows, scored, pairs) / mean / peer.PEAK_FLOPS,
-                    peak_gib=torch.cuda.max_memory_allocated() / 2**30)
+                    peak_gib=peer.peak_gib())
     dist.destroy_process_group()
 
 

@@ -1,23 +1,21 @@
 // What updates reach over the GPUs of one host, for a policy of random weights of any shape: rows a second of
 // all ranks, MFU, memory, and how long rank 0 waited for others. Every rank has the same number of rows.
-// bench/update_peer.py --fsdp does the same rows with PyTorch.
+// bench/many_gpus/fsdp_peer.py does the same rows with PyTorch. With --device cpu it tries out its flow.
 //   mpirun -np 4 bench_rank_update configs/shapes/sdar-1.7b.json --groups 4 --tokens-per-pack 17000 --stage 0
-#include <c10/cuda/CUDACachingAllocator.h>
-#include <c10/cuda/CUDAFunctions.h>
-#include <c10/cuda/CUDAStream.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
+#include "bench/many_gpus/rank_device.h"
 #include "bench/many_gpus/update_rows.h"
 #include "bench/random_weights.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "launch/tensor_plane_choice.h"
 #include "policy/distribution.h"
 #include "trainer/ranks/measured_tensors.h"
 #include "trainer/ranks/mpi/mpi_control_plane.h"
-#include "trainer/ranks/nccl/nccl_tensor_plane.h"
 #include "trainer/run/reports/model_flops.h"
 #include "trainer/update/policy_updater.h"
 
@@ -30,7 +28,7 @@ struct RankUpdateSettings {
   int64_t layers = 0;  // 0: all
   int64_t tokens_per_pack = 17000;
   int64_t stage = 0;
-  std::string recompute = "none";
+  std::string recompute = "none", device = "cuda";
   int64_t repeats = 5;
 };
 
@@ -38,14 +36,14 @@ void run(const RankUpdateSettings& s) {
   MpiSession session;
   MpiControlPlane control(session);
   const int rank = control.rank(), ranks = control.size();
-  const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(control.local_rank()));
-  c10::cuda::set_device(device.index());
-  NcclTensorPlane plane(session, control, device);
-  MeasuredTensors tensors(plane);
+  const RankDevice own(s.device, control);
+  const at::Device device = own.device;
+  const std::unique_ptr<TensorPlane> plane = make_tensor_plane(session, control, device);
+  MeasuredTensors tensors(*plane);
 
   PolicyConfig config = PolicyConfig::from_file(s.shape);
   if (s.layers > 0) config.layers = s.layers;
-  Transformer policy = Transformer::from_source(config, RandomWeights(config), device, at::kBFloat16);
+  Transformer policy = Transformer::from_source(config, RandomWeights(config), device, own.dtype());
   UpdaterSettings settings;
   settings.tokens_per_pack = s.tokens_per_pack;
   settings.learning_rate.peak = 1e-6;
@@ -69,7 +67,7 @@ void run(const RankUpdateSettings& s) {
     tensors.take();
     const Stopwatch watch;
     totals = updater.reinforce(mine, keys);
-    c10::cuda::stream_synchronize(c10::cuda::getCurrentCUDAStream().stream());
+    own.synchronize();
     control.barrier();
     if (i >= 2) seconds.push_back(watch.seconds());
     account = tensors.take();
@@ -80,21 +78,16 @@ void run(const RankUpdateSettings& s) {
   const double rows = totals[UpdateRow::kPackedRows];  // of this rank, as of every other
   const double flops =
       training_flops(config, false, rows, totals[UpdateRow::kTrainedTokens], totals[UpdateRow::kPackedPairs]);
-  const auto memory = c10::cuda::CUDACachingAllocator::getDeviceStats(device.index());
   double waited = 0;
   for (const auto& [kind, figures] : account) waited += figures.waited_s;
   printf(
       "%s, %ld layers, %d ranks, stage %ld, recompute %s: %.0f rows a rank, %.0f pairs a row; %.1f ms (%.1f "
-      "to "
-      "%.1f), %.0f rows/s of all ranks, MFU %.1f %%, %.1f GiB, rank 0 waited %.1f ms\n",
+      "to %.1f), %.0f rows/s of all ranks, MFU %.1f %%, %.1f GiB, rank 0 waited %.1f ms\n",
       s.shape.c_str(), config.layers, ranks, s.stage, s.recompute.c_str(), rows,
       totals[UpdateRow::kPackedPairs] / rows, 1e3 * mean, 1e3 * *std::ranges::min_element(seconds),
       1e3 * *std::ranges::max_element(seconds), rows * ranks / mean,
       100 * flops / (peak_bf16_flops(gpu_name()).value_or(989.4e12) * mean),
-      static_cast<double>(
-          memory.allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)].peak) /
-          (1 << 30),
-      1e3 * waited);
+      static_cast<double>(own.memory().peak_allocated) / (1 << 30), 1e3 * waited);
   for (const auto& [kind, figures] : account)
     printf("  %s: %ld calls, %.1f GB, waited %.1f ms, under way %.1f ms\n", kind.c_str(), figures.calls,
            static_cast<double>(figures.bytes) * 1e-9, 1e3 * figures.waited_s, 1e3 * figures.under_way_s);
@@ -119,6 +112,7 @@ int main(int argc, char** argv) {
   app.add_option("--stage", s.stage, "sharding stage")->check(CLI::Range(0, 3));
   app.add_option("--recompute", s.recompute)->check(CLI::IsMember({"none", "selective", "full"}));
   app.add_option("--repeats", s.repeats);
+  app.add_option("--device", s.device)->check(CLI::IsMember({"cuda", "cpu"}));
   CLI11_PARSE(app, argc, argv);
   try {
     bicrl::run(s);

@@ -11,7 +11,8 @@ lengths, denoise steps and programs; generation, gRPC, sandboxes, rewards, advan
 are those of any run. Once the steps are there the run is killed, rather than waiting for its last checkpoint.
 
 --kill-rank R: after the last step the process of rank R alone is killed, --kill-after seconds into the next one. How long the other
-ranks live, and which lines name it, is in the report. OUT is the run's folder, with OUT.json beside it: each step's entry of
+ranks live, and which lines name it, is in the report. --resume N: the run in OUT goes on from its latest checkpoint and takes N more
+steps; OUT.resumed.json has them. OUT is the run's folder, with OUT.json beside it: each step's entry of
 metrics.jsonl with the time at which it came.
 """
 import argparse
@@ -124,30 +125,47 @@ def end(launcher):
         time.sleep(0.1)
 
 
+def resumed(launcher, log, begin, patience):
+    """Where the run goes on, once it says so: its metrics end there by then."""
+    text = ""
+    while not re.search(r"policy: \d+ parameters", text) and launcher.poll() is None and time.monotonic() - begin < patience:
+        text = log.read_text(errors="replace")
+        time.sleep(0.05)
+    at = re.search(r"going on after (\S+) step (\d+) of", text)
+    # Of the first stage: another one would follow its steps.
+    return {"after": at[0] if at else "the run begins anew", "steps_before": int(at[2]) if at else 0, "ready_after_s": round(time.monotonic() - begin, 2)}
+
+
 def measure(options):
     options.out = str(Path(options.out).absolute())
     given, wanted = overrides(options, options.config)
     command = [options.binary, "train", "--no-verify", options.config, *given]  # the weights were drawn just now
     if options.ranks > 1:
         command = ["mpirun", "-np", str(options.ranks), "--bind-to", "none", "--oversubscribe", *command]
-    log = Path(options.out + ".log")
-    begin, steps = time.monotonic(), []
+    suffix = ".resumed" if options.resume else ""
+    log = Path(options.out + suffix + ".log")
+    begin, steps, earlier = time.monotonic(), [], 0
     with log.open("w") as output:
         launcher = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
     metrics = Path(options.out, "metrics.jsonl")
+    report = {"command": command, "ranks": options.ranks, "responses": options.tasks * options.samples, "steps": steps}
+    if options.resume:
+        wanted = options.resume
+        report["resumed"] = resumed(launcher, log, begin, options.patience)
+        print(json.dumps(report["resumed"]), flush=True)
+        earlier = report["resumed"]["steps_before"]
     while len(steps) < wanted and launcher.poll() is None and time.monotonic() - begin < options.patience:
         lines = metrics.read_text().split("\n")[:-1] if metrics.exists() else []
-        for line in lines[len(steps):]:
+        for line in lines[earlier + len(steps):]:
             steps.append(json.loads(line) | {"came_after_s": time.monotonic() - begin})
             print(text_of(steps[-1]), flush=True)
         time.sleep(0.05)
-    report = {"command": command, "ranks": options.ranks, "responses": options.tasks * options.samples, "steps": steps}
     if options.kill_rank >= 0 and launcher.poll() is None:
         report["kill"] = kill_rank(options, launcher, log)
         print(json.dumps(report["kill"]), flush=True)
     report["is_complete"] = len(steps) == wanted
     end(launcher)
-    Path(options.out + ".json").write_text(json.dumps(report))
+    Path(options.out + suffix + ".json").write_text(json.dumps(report))
     if not report["is_complete"]:
         print("".join(log.read_text(errors="replace").splitlines(True)[-15:]))
     return 0 if report["is_complete"] else 1
@@ -195,6 +213,7 @@ def main():
     parser.add_argument("--workers", type=int, default=0, help="of the verifier; 0: all cores but two for each rank")
     parser.add_argument("--kill-rank", type=int, default=-1)
     parser.add_argument("--kill-after", type=float, default=5, help="seconds after the last step's entry")
+    parser.add_argument("--resume", type=int, default=0, metavar="STEPS")
     parser.add_argument("--patience", type=float, default=3600, help="seconds after which the run is killed")
     parser.add_argument("--binary", default="bicrl")
     parser.add_argument("overrides", nargs="*")

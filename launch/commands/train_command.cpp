@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <utility>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "launch/commands/run_layout.h"
 #include "launch/launcher_check.h"
 #include "launch/learner_commands.h"
 #include "launch/rank_checks.h"
@@ -18,7 +20,6 @@
 #include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/run_inputs.h"
 #include "trainer/run/determinism.h"
-#include "trainer/run/run_memory.h"
 #include "trainer/run/training_run.h"
 #include "verdict/verifier_description.h"
 
@@ -132,8 +133,7 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
       return;
     }
     const bool extends = directory.finished();
-    const CheckpointStore checkpoints(directory.path() / "checkpoints");
-    opened.checkpoint = checkpoints.latest().value_or("");
+    opened.checkpoint = CheckpointStore(directory.path() / "checkpoints").latest().value_or("");
     if (!opened.checkpoint.empty() && !opened.directory->has_run())
       throw InputError(
           concat((opened.directory->path() / "config.yaml").string(),
@@ -151,34 +151,14 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
   return opened;
 }
 
-// The budget's table. Throws InputError if it does not fit. Ranks of a host share its memory; each has a GPU
-// of its own.
-std::string required_memory(const RunSettings& settings, const RunInputs& inputs, const ControlPlane& control,
-                            const Placement& placement) {
-  const at::Device device = policy_device(settings.policy, control.local_rank());
-  const int64_t limit_bytes = memory_limit_bytes(device);
-  const MemoryBudget budget = budget_of_run(settings, inputs, placement, control.rank());
-  const int ranks = device.is_cpu() ? control.ranks_on_host() : 1;
-  const std::string held = device.is_cpu() ? memory_problem(budget.held, ranks, limit_bytes) : std::string();
-  const std::string problem =
-      !held.empty() ? held
-                    : budget.problem(ranks, device.is_cpu() ? budget.held.copies_bytes(ranks) : 0,
-                                     limit_bytes, device.is_cpu() ? "the host" : "the GPU");
-  if (!problem.empty()) throw InputError(problem);
-  return budget.table(limit_bytes);
-}
-
-// Collective: by the GPU with the least memory.
-Sharding chosen_sharding(const RunSettings& settings, const RunInputs& inputs, ControlPlane& control,
-                         const Placement& placement) {
-  const int64_t mine = memory_limit_bytes(policy_device(settings.policy, control.local_rank()));
-  int64_t least = mine;
-  for (const std::string& other : control.all_gather(std::to_string(mine)))
-    least = std::min<int64_t>(least, std::stoll(other));
-  const Sharding sharding = sharding_that_fits(settings, inputs, placement, least);
-  if (control.rank() == 0 && placement.trainers() > 1)
-    log_info("trainer.sharding_stage: auto is ", sharding.stage);
-  return sharding;
+// Collective: of a run that has just saved.
+fs::path latest_checkpoint(const RunSettings& settings, ControlPlane& control) {
+  fs::path latest;
+  on_rank_zero(control, [&] {
+    latest = CheckpointStore(settings.directory / "checkpoints").latest().value_or("");
+    BICRL_CHECK(!latest.empty(), settings.directory.string());
+  });
+  return control.all_gather(latest.string()).front();
 }
 
 // A rank that is lost ends all: the thread that works may be caught in MPI for ever, and MPI_Abort as well.
@@ -194,11 +174,10 @@ std::unique_ptr<Heartbeat> watch_over_ranks(const TrainerSettings& settings, Con
 }
 
 // Collective.
-RunRanks make_run_ranks(const RunSettings& settings, const Placement& placement, const RankPlanes& planes) {
+RunRanks make_run_ranks(const RunSettings& settings, const Placement& placement, const RankPlanes& planes,
+                        MeasuredTensors& tensors) {
   ControlPlane& control = planes.control;
   const at::Device device = policy_device(settings.policy, control.local_rank());
-  MeasuredTensors& tensors = planes.make_tensors(device);
-  tensors.set_wait_limit(settings.trainer.wait_limit_s);
   RunRanks ranks = {.placement = placement,
                     .control = control,
                     .tensors = tensors,
@@ -258,10 +237,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     return static_cast<int>(ExitCode::kOk);
   }
   require_startable(run, inputs, control);
-  const Placement placement = run.settings.trainer.placement(control.size());
-  if (!run.settings.trainer.sharding)
-    run.settings.trainer.sharding = chosen_sharding(run.settings, inputs, control, placement);
-  const std::string memory = required_memory(run.settings, inputs, control, placement);
+  RunLayout layout = lay_out(run.settings, inputs, control);
   control.set_wait_limit(run.settings.trainer.wait_limit_s);
   const std::unique_ptr<Heartbeat> heartbeat = watch_over_ranks(run.settings.trainer, control);
   const Stopwatch watch;
@@ -282,7 +258,10 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     return static_cast<int>(ExitCode::kOk);
   }
   expect_shared_folder(control, run.settings.directory);
-  if (first) log_info(memory);
+  const auto decided = decided_before(run.settings, opened.checkpoint, control);
+  if (decided && decided->generators > 0)
+    layout = lay_out(run.settings, inputs, control, decided->generators);
+  if (first) log_info(layout.memory);
   std::unique_ptr<EmbeddedVerifier> server;
   std::unique_ptr<VerifierClient> verifier;
   std::string verifier_basis;
@@ -294,13 +273,31 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
     verifier_basis = common_grading_basis(*verifier, run.settings.verifier, control, times_by(run));
   }
-  TrainingRun training(run.settings, std::move(inputs), make_run_ranks(run.settings, placement, ranks),
-                       verifier.get(), verifier_basis, run.rewards, opened.directory.get(), opened.checkpoint,
-                       stop_requested);
-  const RunEnd end = run_with_advice(training, command, run.settings);
+  MeasuredTensors& tensors = ranks.make_tensors(policy_device(run.settings.policy, control.local_rank()));
+  tensors.set_wait_limit(run.settings.trainer.wait_limit_s);
+  std::optional<PlacementTrial> trial;
+  if (!decided) trial = placement_trial(run.settings, inputs, control);
+  std::optional<TrainingRun> training;
+  const auto train = [&](const fs::path& checkpoint) {
+    training.emplace(layout.settings, std::move(inputs),
+                     make_run_ranks(layout.settings, layout.placement, ranks, tensors), verifier.get(),
+                     verifier_basis, run.rewards, opened.directory.get(), checkpoint, stop_requested,
+                     std::exchange(trial, std::nullopt));
+    return run_with_advice(*training, command, run.settings);
+  };
+  RunEnd end = train(opened.checkpoint);
+  const double seconds_before = training->seconds_before();
+  if (end == RunEnd::kMoves) {
+    const int generators = training->placement()->generators;
+    training.reset();  // it has the memory
+    inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.pairs);
+    layout = lay_out(run.settings, inputs, control, generators);
+    if (first) log_info(layout.memory);
+    end = train(latest_checkpoint(run.settings, control));
+  }
   if (first) {
     const std::string place = run.settings.directory.string();
-    const std::string time = time_text(watch.seconds(), training.seconds_before());
+    const std::string time = time_text(watch.seconds(), seconds_before);
     if (end == RunEnd::kFinished) opened.directory->mark_finished();
     std::cout << (end == RunEnd::kStopped ? concat("stopped after ", time, " and saved in ", place,
                                                    "; the same command goes on from there")

@@ -107,7 +107,9 @@ constexpr ConfigDescription kDescriptions[] = {
     {"rollout.scaffold",
      "Infilling: `clamp` keeps the scaffold and generates the middle; `prompt` generates all."},
     {"rollout.max_active", "Sequences that a rank decodes at a time."},
-    {"rollout.cache_tokens", "Tokens in a rank's key/value cache; 0: `max_active` of the longest requests."},
+    {"rollout.cache_tokens",
+     "Tokens in a rank's key/value cache; 0: `max_active` of the longest requests, or "
+     "what a GPU has room for."},
     {"rollout.prefill_tokens", "Prompt tokens computed in one forward."},
     // ---- stages
     {"stages[].stage", "Form of the prompts."},
@@ -146,13 +148,17 @@ constexpr ConfigDescription kDescriptions[] = {
     {"stages[].update.objective", "Which tokens are masked and scored together."},
     {"stages[].update.shrink", "Denoise steps that `trace` scores at a time."},
     // ---- trainer
-    {"trainer.placement", "`split`: some ranks generate, the others train."},
+    {"trainer.placement",
+     "`split`: some ranks generate, the others train; `auto`: the first steps decide whether, and how many."},
     {"trainer.generator_ranks", "Ranks that generate; `split` only."},
-    {"trainer.max_staleness", "1: generate a step while the one before it is trained."},
+    {"trainer.max_staleness", "1: generate a step while the one before it is trained; not `colocated`."},
     {"trainer.sharding_stage",
-     "Divided among ranks: 0 nothing, 1 optimizer state, 2 also gradients, 3 also weights; `auto`: the first "
+     "Divided among ranks: 0 nothing, 1 optimizer state, 2 also gradients, 3 also weights; `auto`: the "
+     "fastest "
      "that fits the GPUs."},
-    {"trainer.recompute", "What backward recomputes: nothing, each layer's MLP, or each layer."},
+    {"trainer.recompute",
+     "What backward recomputes: nothing, each layer's MLP, or each layer; `auto`: the fastest that fits the "
+     "GPUs."},
     {"trainer.deterministic", "Refuse GPU operations without a repeatable form."},
     {"trainer.wait_limit_s", "Seconds that a rank waits for the others before it ends the run."},
     {"trainer.heartbeat_limit_s", "Seconds without a heartbeat after which a rank is lost; 0: no heartbeat.",

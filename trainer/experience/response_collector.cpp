@@ -1,10 +1,25 @@
 #include "trainer/experience/response_collector.h"
 
+#include "common/clock.h"
 #include "common/rng.h"
 #include "rollout/prompt_tokens.h"
 #include "trainer/experience/engine_generator.h"
 
 namespace bicrl {
+namespace {
+
+// Notes each forward but the first, before which the engine makes its memory.
+DecodeEngine::GoesOn timed_forwards(ForwardTimes* times) {
+  if (!times) return {};
+  return [times, watch = Stopwatch(), before = DecodingStatistics()](const DecodingStatistics& now) mutable {
+    if (before.forwards > 0) times->add(static_cast<double>(now.rows - before.rows), watch.seconds());
+    watch.restart();
+    before = now;
+    return true;
+  };
+}
+
+}  // namespace
 
 CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& groups, int64_t samples,
                                               uint64_t key, int64_t policy_version, const StepPlace& place,
@@ -22,7 +37,7 @@ CollectedResponses ResponseCollector::collect(const std::vector<PromptedGroup>& 
                           .repair = group.repair});
       if (bench_) episodes.back().last().program = bench_->of(group.task->id, sample, samples);
     }
-  EngineGenerator generator(engine_, decoding_, std::move(requests), policy_version);
+  EngineGenerator generator(engine_, decoding_, std::move(requests), policy_version, timed_forwards(times_));
   CollectedResponses collected{
       run_pipeline(std::move(episodes), {.generator = &generator, .verifier = &verifier_, .score = score})};
   collected.decoding = generator.statistics();

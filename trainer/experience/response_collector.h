@@ -8,6 +8,7 @@
 #include "rollout/decoding/decode_engine.h"
 #include "tasks/prompt.h"
 #include "trainer/experience/bench_programs.h"
+#include "trainer/experience/generation_record.h"
 
 namespace bicrl {
 
@@ -26,10 +27,11 @@ struct CollectedResponses : PipelineResult {
 // Refers to everything it is given and owns nothing. Not thread-safe.
 class ResponseCollector {
  public:
-  // bench: programs that are verified in the place of generated ones; null in all but benches.
+  // bench: programs that are verified in the place of generated ones; null in all but benches. times: what
+  // the engine's forwards take is added there; may be null.
   ResponseCollector(DecodeEngine& engine, const DecodingSettings& decoding, EpisodeVerifier& verifier,
-                    const BenchPrograms* bench = nullptr)
-      : engine_(engine), decoding_(decoding), verifier_(verifier), bench_(bench) {}
+                    const BenchPrograms* bench = nullptr, ForwardTimes* times = nullptr)
+      : engine_(engine), decoding_(decoding), verifier_(verifier), bench_(bench), times_(times) {}
 
   // `samples` responses to each prompt, of the step `place`. `key` decides all draws with group and sample.
   // Throws InputError if a prompt does not fit the policy, Error if the policy is broken.
@@ -44,6 +46,7 @@ class ResponseCollector {
   const DecodingSettings& decoding_;
   EpisodeVerifier& verifier_;
   const BenchPrograms* bench_;
+  ForwardTimes* times_;
 };
 
 }  // namespace bicrl

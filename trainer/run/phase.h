@@ -19,6 +19,7 @@
 #include "reward/client/verifier_client.h"
 #include "reward/stage_rewards.h"
 #include "rollout/decoding/decode_engine.h"
+#include "trainer/experience/generation_record.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/pair_source.h"
 #include "trainer/inputs/task_pool.h"
@@ -62,6 +63,7 @@ struct PhaseStep {
   UpdateTotals update;                        // of this rank
   StepSeconds seconds;                        // of this rank; that of the whole step is the run's business
   int64_t verifier_queue = 0;                 // of this rank: StepLoad
+  GenerationRecord generation{};              // of this rank; empty in a supervised step
 };
 
 // The name of the warm-up; stages have those of their Stage.

@@ -140,10 +140,13 @@ const UpdaterSettings* first_updater(const RunSettings& settings) {
 }
 
 // Keys that a file may have with the value that says nothing.
-void refuse_of_split_runs(const ConfigSection& section) {
+void refuse_of_split_runs(const ConfigSection& section, const std::string& placement) {
   if (section.has("generator_ranks") && section.integer("generator_ranks", 0, 0, kMany) > 0)
-    section.refuse_without_effect("generator_ranks",
-                                  "with 'placement: colocated', where every rank generates");
+    section.refuse_without_effect("generator_ranks", placement == "auto"
+                                                         ? "with 'placement: auto', which chooses it"
+                                                         : "with 'placement: colocated', where every rank "
+                                                           "generates");
+  if (placement == "auto") return;
   if (section.has("max_staleness") && section.integer("max_staleness", 0, 0, 1) > 0)
     section.refuse_without_effect("max_staleness",
                                   "with 'placement: colocated', where no rank generates while others train");
@@ -197,16 +200,19 @@ constexpr double kShortestHeartbeat_s = 5;
 
 TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
   TrainerSettings settings;
-  const bool split = section.choice("placement", "colocated", {"colocated", "split"}) == "split";
-  if (!split) refuse_of_split_runs(section);
+  const std::string placement = section.choice("placement", "colocated", {"colocated", "split", "auto"});
+  const bool split = placement == "split";
+  settings.chooses_placement = placement == "auto";
+  if (!split) refuse_of_split_runs(section, placement);
   if (split) settings.generator_ranks = section.integer("generator_ranks", 1, 1, kMany);
   settings.max_staleness = section.integer("max_staleness", 0, 0, 1);
   const std::string stage = section.choice("sharding_stage", "auto", {"auto", "0", "1", "2", "3"});
   if (stage != "auto") settings.sharding = Sharding{std::stoll(stage)};
-  const std::string recompute = section.choice("recompute", "none", {"none", "selective", "full"});
-  settings.recompute = recompute == "full"        ? Recompute::kFull
-                       : recompute == "selective" ? Recompute::kSelective
-                                                  : Recompute::kNone;
+  const std::string recompute = section.choice("recompute", "auto", {"auto", "none", "selective", "full"});
+  if (recompute != "auto")
+    settings.recompute = recompute == "full"        ? Recompute::kFull
+                         : recompute == "selective" ? Recompute::kSelective
+                                                    : Recompute::kNone;
   settings.deterministic = section.boolean("deterministic", settings.deterministic);
   settings.wait_limit_s = section.real("wait_limit_s", settings.wait_limit_s, 1);
   settings.heartbeat_limit_s = section.real("heartbeat_limit_s", settings.heartbeat_limit_s, 0);
@@ -318,6 +324,10 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
   if (settings.trainer.generator_ranks > 0 && settings.stages.empty())
     notes.push_back(concat("trainer.placement: split leaves ", settings.trainer.generator_ranks,
                            " ranks idle in the warm-up, and there is no stage"));
+  if (settings.trainer.chooses_placement && settings.trainer.max_staleness == 0)
+    notes.push_back(
+        "trainer.placement: auto is colocated with 'max_staleness: 0', where ranks that generate and ranks "
+        "that train would take turns");
   if (settings.trainer.deterministic && settings.policy.device == "cpu")
     notes.push_back("trainer.deterministic has no effect with 'policy.device: cpu', where every run repeats");
   if (settings.straggler_deadline_s > 0 && !(settings.replay.verifies() && settings.replay.updates()))

@@ -74,11 +74,14 @@ struct EvaluationSettings {
 
 // How a run is laid out over ranks and memory; none of it changes what updates compute, beyond rounding.
 struct TrainerSettings {
-  int64_t generator_ranks =
-      0;                      // of a split run: the last ranks, which generate and do not train; 0: colocated
-  int64_t max_staleness = 0;  // 1: a step is generated while the one before it is trained, with older weights
-  std::optional<Sharding> sharding;  // none: what run_memory.h chooses
-  Recompute recompute = Recompute::kNone;
+  // Of a split run: the last ranks, which generate and do not train; 0: colocated.
+  int64_t generator_ranks = 0;
+  bool chooses_placement = false;  // the first steps, which are colocated, decide (layout/placement_choice.h)
+  // 1: a step is generated while the one before it is trained, with older weights; split runs alone do so.
+  int64_t max_staleness = 0;
+  // None: what layout/memory_plan.h chooses.
+  std::optional<Sharding> sharding;
+  std::optional<Recompute> recompute;
   bool deterministic = false;                        // operations on GPUs, too (trainer/run/determinism.h)
   double wait_limit_s = ControlPlane::kWaitLimit_s;  // for each other, before a run ends
   double heartbeat_limit_s = Heartbeat::kLimit_s;    // without a sign of life; 0: nobody listens for one

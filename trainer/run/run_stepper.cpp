@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "common/log.h"
+#include "trainer/run/layout/run_memory.h"
 #include "trainer/run/reports/model_flops.h"
-#include "trainer/run/run_memory.h"
 #include "trainer/run/update_check.h"
 
 namespace bicrl {
@@ -36,6 +36,7 @@ std::optional<StepAgreement> RunStepper::take(Phase& phase) {
   state.phase_state = phase.state();
   saver_.note_change();
   log(metrics, taken);
+  if (parts_.trial) parts_.trial->note(metrics, std::move(taken.generation));
   if (metrics.responses && metrics.meaning.verified)
     if (const std::string idle = idle_steps_.note(*metrics.responses); !idle.empty() && parts_.log)
       log_warning(phase.name(), " step ", metrics.step, ": ", idle);

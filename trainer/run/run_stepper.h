@@ -6,6 +6,7 @@
 
 #include "policy/transformer.h"
 #include "trainer/run/idle_steps.h"
+#include "trainer/run/layout/placement_trial.h"
 #include "trainer/run/phase.h"
 #include "trainer/run/reports/run_log.h"
 #include "trainer/run/reports/step_metrics.h"
@@ -31,7 +32,8 @@ class RunStepper {
     const RunSettings& settings;
     const RunRanks& ranks;
     const Transformer& policy;
-    RunLog* log = nullptr;  // null on ranks other than 0
+    RunLog* log = nullptr;            // null on ranks other than 0
+    PlacementTrial* trial = nullptr;  // null unless steps decide where ranks generate
     std::function<bool()> stop_requested{};
   };
   RunStepper(const Parts& parts, RunProgress& progress, RunSaver& saver)

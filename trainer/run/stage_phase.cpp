@@ -2,6 +2,7 @@
 // them.
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -80,8 +81,8 @@ class StagePhase : public Phase {
             .stop_requested = context_.stop_requested,
             .straggler_deadline_s = replay_.updates() ? context_.settings.straggler_deadline_s : 0,
             .quarantine = &context_.curation.quarantine()});
-    responses_ =
-        std::make_unique<ResponseCollector>(context_.engine, settings_.decoding, *verifier_, bench_.get());
+    responses_ = std::make_unique<ResponseCollector>(context_.engine, settings_.decoding, *verifier_,
+                                                     bench_.get(), &times_);
     collector_ = std::make_unique<ExperienceCollector>(
         *responses_, context_.ledger, reward_, context_.control, context_.placement,
         CollectorSettings{.prompt_style = context_.settings.tasks.prompt_style,
@@ -117,8 +118,12 @@ class StagePhase : public Phase {
     taken.seconds.verify_wait = collected.verify_wait_seconds;
     taken.seconds.exchange = collected.exchange_seconds;
     taken.verifier_queue = collected.verifier_queue;
+    taken.generation.times = std::exchange(times_, {});
+    for (const Episode& episode : collected.generated)
+      taken.generation.responses.push_back({episode.key.group, episode.last().rollout.denoise_steps});
     // Planned from what this step's verdicts say, and of the policy that this step begins with.
-    const bool overlaps = context_.settings.trainer.max_staleness > 0 && step < steps();
+    const bool overlaps =
+        context_.placement.is_split() && context_.settings.trainer.max_staleness > 0 && step < steps();
     std::vector<PromptedTask> next;
     if (overlaps) next = plan_ahead(step + 1, policy_version);
     if (replay_.updates() && context_.updater) {
@@ -371,6 +376,7 @@ class StagePhase : public Phase {
   uint64_t key_;
   std::vector<Task> tasks_;
   std::unique_ptr<const BenchPrograms> bench_;
+  ForwardTimes times_;  // of this rank's engine, in the step at hand
   KnownSamples known_;  // that are imitated
   std::unique_ptr<Curriculum> curriculum_;
   std::unique_ptr<EpisodeVerifier> verifier_;

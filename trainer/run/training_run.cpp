@@ -42,7 +42,7 @@ LedgerScope ledger_scope(const RunSettings& settings, const std::string& verifie
 TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const RunRanks& ranks,
                          VerifierClient* verifier, const std::string& verifier_basis,
                          const StageRewards& rewards, RunDirectory* directory, const fs::path& checkpoint,
-                         std::function<bool()> stop_requested)
+                         std::function<bool()> stop_requested, std::optional<PlacementTrial> trial)
     : settings_(settings),
       ranks_(ranks),
       placement_(ranks.placement),
@@ -56,7 +56,8 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
       engine_(policy_, tokenizer_),
       tasks_(std::move(inputs.tasks)),
       pairs_(std::move(inputs.pairs)),
-      curation_(settings.curation) {
+      curation_(settings.curation),
+      trial_(std::move(trial)) {
   expect_equal_on_ranks(control_, "shape of the policy", policy_.config().to_json_text());
   const auto hashes = hashes_of_inputs();
   for (const auto& [name, hash] : hashes) expect_equal_on_ranks(control_, name, hash);
@@ -71,6 +72,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
     resume(checkpoint);
   else if (settings.policy.moments)
     take_moments();
+  if (trial_) progress_.state.placement.reset();  // of another number of ranks
   if (ledger_) ledger_->resume_at(progress_.state.ledger_round);
   if (ledger_ && ledger_->foreign() > 0 && control_.rank() == 0)
     log_warning(ledger_->foreign(), " verdicts of this run were given by a verifier of another kind or with ",
@@ -123,6 +125,7 @@ void TrainingRun::make_parts(bool is_resumed) {
                                                             .ranks = ranks_,
                                                             .policy = policy_,
                                                             .log = run_log_.get(),
+                                                            .trial = trial_ ? &*trial_ : nullptr,
                                                             .stop_requested = stop_requested_},
                                           progress_, *saver_);
 }
@@ -145,7 +148,7 @@ void TrainingRun::make_updater(const RunRanks& ranks) {
   updater_ = std::make_unique<PolicyUpdater>(
       policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()), settings_.warm_up.updater,
       *ranks.trainer_control, *ranks.trainer_tensors, settings_.trainer.sharding.value_or(Sharding{}),
-      settings_.trainer.recompute);
+      settings_.trainer.recompute.value_or(Recompute::kNone));
 }
 
 void TrainingRun::take_moments() {
@@ -309,31 +312,45 @@ RunEnd TrainingRun::run_phases() {
       phase.begin();
       state.phase_state = phase.state();
     }
-    if (state.step < phase.steps() && !run_phase(phase)) return RunEnd::kStopped;
+    if (state.step < phase.steps())
+      if (const auto end = run_phase(phase)) return *end;
     if (!finish_phase(phase)) return RunEnd::kStopped;
   }
   if (saver_->store()) evaluator_->print_end(*saver_->store());
   return RunEnd::kFinished;
 }
 
-bool TrainingRun::run_phase(Phase& phase) {
-  if (std::exchange(extends_, false) && !evaluate_extended(phase)) return false;
+std::optional<RunEnd> TrainingRun::run_phase(Phase& phase) {
+  if (std::exchange(extends_, false) && !evaluate_extended(phase)) return RunEnd::kStopped;
   const RunState& state = progress_.state;
   StepAgreement agreed{.stop = stopping()};
   while (state.step < phase.steps()) {
     if (agreed.stop) {
       if (!saver_->is_saved()) saver_->save_within_phase();
-      return false;
+      return RunEnd::kStopped;
     }
-    if (!evaluate_within_phase()) return false;
+    if (!evaluate_within_phase()) return RunEnd::kStopped;
     const std::optional<StepAgreement> taken = stepper_->take(phase);
-    if (!taken) return false;
+    if (!taken) return RunEnd::kStopped;
     agreed = *taken;
     if (agreed.checkpoint_written) saver_->finish();
+    if (!agreed.stop && decides_to_move(phase)) return RunEnd::kMoves;
     // After the last step finish_phase() saves.
     if (state.step < phase.steps() && agreed.checkpoint_due) saver_->save_within_phase();
   }
-  return true;
+  return std::nullopt;
+}
+
+bool TrainingRun::decides_to_move(const Phase& phase) {
+  RunState& state = progress_.state;
+  if (state.placement || !trial_ || !trial_->is_complete() || state.step == phase.steps()) return false;
+  const PlacementTrial::Decision decision = trial_->decide(control_);
+  state.placement = PlacementDecision{.ranks = control_.size(), .generators = decision.generators};
+  saver_->note_change();
+  if (control_.rank() == 0) log_info("trainer.placement: auto is ", decision.reason);
+  if (decision.generators == 0) return false;
+  saver_->save_within_phase();
+  return true;  // run() waits for the checkpoint
 }
 
 bool TrainingRun::finish_phase(Phase& phase) {

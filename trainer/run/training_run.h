@@ -39,7 +39,11 @@
 
 namespace bicrl {
 
-enum class RunEnd { kFinished, kStopped };
+enum class RunEnd {
+  kFinished,
+  kStopped,
+  kMoves,  // saved, to go on in the placement that its first steps have decided on
+};
 
 // One object per rank; run() is collective. Refers to what it is given and owns inputs, policy and optimizer.
 class TrainingRun {
@@ -49,13 +53,16 @@ class TrainingRun {
   // `checkpoint` is where to go on; empty at the start.
   TrainingRun(const RunSettings& settings, RunInputs inputs, const RunRanks& ranks, VerifierClient* verifier,
               const std::string& verifier_basis, const StageRewards& rewards, RunDirectory* directory,
-              const std::filesystem::path& checkpoint, std::function<bool()> stop_requested);
+              const std::filesystem::path& checkpoint, std::function<bool()> stop_requested,
+              std::optional<PlacementTrial> trial = {});
 
   // Throws Error if a phase cannot go on (too many masked responses, a policy that is no longer finite);
   // what can be saved is saved before.
   RunEnd run();
   // That the run took before this object went on with it.
   double seconds_before() const { return seconds_before_run_; }
+  // Where the run generates from now on, once that is decided.
+  const std::optional<PlacementDecision>& placement() const { return progress_.state.placement; }
 
  private:
   void make_updater(const RunRanks& ranks);
@@ -73,8 +80,11 @@ class TrainingRun {
   const Transformer& reference(KlReference kind);               // see PhaseContext
   Transformer policy_at_start(int64_t phase, const std::string& before) const;
   RunEnd run_phases();
+  // How the run ends within the phase; all of it that counts is saved then. None: the phase's steps are done.
+  std::optional<RunEnd> run_phase(Phase& phase);
+  // Collective, once the trial is complete: whether the run moves.
+  bool decides_to_move(const Phase& phase);
   // False if the run was asked to stop; all of it that counts is saved then.
-  bool run_phase(Phase& phase);
   bool finish_phase(Phase& phase);
   bool stopping();  // collective: the same answer on all ranks
   // Where no warm-up gives the first row: what the stages are compared with.
@@ -109,9 +119,10 @@ class TrainingRun {
   Curation curation_;
   std::unique_ptr<VerdictLedger> ledger_;
   RunProgress progress_;
-  double seconds_before_run_ = 0;    // in all, before the run went on
-  bool extends_ = false;             // goes on within a phase that had ended with fewer steps
-  std::unique_ptr<RunLog> run_log_;  // null on ranks other than 0
+  double seconds_before_run_ = 0;        // in all, before the run went on
+  bool extends_ = false;                 // goes on within a phase that had ended with fewer steps
+  std::optional<PlacementTrial> trial_;  // none once the placement is decided
+  std::unique_ptr<RunLog> run_log_;      // null on ranks other than 0
   std::unique_ptr<RunEvaluator> evaluator_;
   std::unique_ptr<RunSaver> saver_;  // behind what it refers to: its thread is waited for first
   std::unique_ptr<RunStepper> stepper_;

@@ -1,5 +1,5 @@
 // The budget of a run, for the ranks of its placement.
-#include "trainer/run/run_memory.h"
+#include "trainer/run/layout/memory_plan.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -45,35 +45,100 @@ TEST_CASE("who only generates holds whole weights in every sharding stage, and n
   }
 }
 
-TEST_CASE("the sharding stage is the first that fits, and of GPUs alone") {
-  const std::filesystem::path source = bicrl::testing::source_path("");
-  const auto settings_of = [&](const std::string& device) {
-    const ConfigDocument document =
-        ConfigDocument::from_file(source / "configs/quickstart.yaml",
-                                  {"tasks.synthetic.train_compositions=20", "policy.device=" + device,
-                                   "tasks.synthetic.development_compositions=8"});
+namespace {
+
+constexpr int64_t kBeside_bytes = int64_t{4} << 30;  // of a driver and its libraries
+
+// Settings of the quickstart for GPUs, with its inputs.
+struct GpuRun {
+  explicit GpuRun(const std::vector<std::string>& overrides = {}, const std::string& device = "cuda")
+      : settings(settings_of(overrides, device)), inputs(RunInputs::load(settings.policy, settings.tasks)) {}
+
+  static RunSettings settings_of(const std::vector<std::string>& overrides, const std::string& device) {
+    const std::filesystem::path source = bicrl::testing::source_path("");
+    std::vector<std::string> all = {"tasks.synthetic.train_compositions=20", "policy.device=" + device,
+                                    "tasks.synthetic.development_compositions=8"};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    const ConfigDocument document = ConfigDocument::from_file(source / "configs/quickstart.yaml", all);
     return RunSettings::from_config(document.root(), source / "configs");
-  };
-  RunSettings settings = settings_of("cuda");
-  REQUIRE_FALSE(settings.trainer.sharding);
-  const RunInputs inputs = RunInputs::load(settings.policy, settings.tasks);
-  const Placement four = settings.trainer.placement(4);
-  int64_t needs_bytes[4];
-  for (int64_t stage = 0; stage <= 3; ++stage) {
-    RunSettings fixed = settings;
-    fixed.trainer.sharding = Sharding{stage};
-    needs_bytes[stage] = budget_of_run(fixed, inputs, four, 0).peak_bytes();
   }
-  REQUIRE(needs_bytes[1] < needs_bytes[0]);
-  REQUIRE(needs_bytes[3] < needs_bytes[1]);
-  const int64_t least_bytes = *std::ranges::min_element(needs_bytes);
-  for (const int64_t limit_bytes : needs_bytes) {
-    const auto first = std::ranges::find_if(needs_bytes, [&](int64_t bytes) { return bytes <= limit_bytes; });
-    CHECK(sharding_that_fits(settings, inputs, four, limit_bytes).stage == first - std::begin(needs_bytes));
+  MemoryPlan plan(const Placement& placement, int64_t limit_bytes) const {
+    return plan_memory(settings, inputs, placement, limit_bytes);
   }
-  CHECK(sharding_that_fits(settings, inputs, four, least_bytes - 1).stage == 3);  // refused by its budget
-  CHECK(sharding_that_fits(settings, inputs, settings.trainer.placement(1), 1).stage == 0);
-  CHECK(sharding_that_fits(settings_of("cpu"), inputs, four, 1).stage == 0);
+  // With this form and the whole cache.
+  MemoryBudget budget(int64_t stage, Recompute recompute, const Placement& placement) const {
+    return budget_of_run(with_plan(settings, {.sharding = {stage}, .recompute = recompute}), inputs,
+                         placement, 0);
+  }
+
+  RunSettings settings;
+  RunInputs inputs;
+};
+
+}  // namespace
+
+TEST_CASE("a memory plan takes the fastest form that fits both phases, and of GPUs alone") {
+  const GpuRun run({"evaluation.tasks=0"});
+  REQUIRE_FALSE(run.settings.trainer.sharding);
+  REQUIRE_FALSE(run.settings.trainer.recompute);
+  const Placement four = Placement::colocated(4);
+  // Ample memory: nothing is divided, computed again or limited. On one rank nothing can be divided.
+  const MemoryPlan ample = run.plan(four, int64_t{1} << 40);
+  CHECK((ample.sharding.stage == 0 && ample.recompute == Recompute::kNone && ample.cache_tokens == 0));
+  CHECK(run.plan(Placement::colocated(1), 1).sharding.stage == 0);
+  const MemoryPlan on_cpu = GpuRun({}, "cpu").plan(four, 1);
+  CHECK((on_cpu.sharding.stage == 0 && on_cpu.recompute == Recompute::kNone && on_cpu.cache_tokens == 0));
+  // A byte less than what a form needs, with what a driver takes: something else that fits.
+  for (int64_t stage = 0; stage < 3; ++stage) {
+    const int64_t needs = run.budget(stage, Recompute::kNone, four).peak_bytes() + kBeside_bytes;
+    for (const int64_t limit : {needs, needs - 1}) {
+      CAPTURE(stage, limit);
+      const MemoryPlan plan = run.plan(four, limit);
+      const MemoryBudget budget = budget_of_run(with_plan(run.settings, plan), run.inputs, four, 0);
+      CHECK(budget.peak_bytes() <= limit - kBeside_bytes);
+      CHECK(budget.problem(1, 0, limit, "the GPU").empty());
+    }
+  }
+  // What is asked for is kept, and refused by its budget.
+  const MemoryPlan none_fits = run.plan(four, 1);
+  CHECK((none_fits.sharding.stage == 3 && none_fits.recompute == Recompute::kFull));
+  const GpuRun fixed({"trainer.sharding_stage=1", "trainer.recompute=selective"});
+  const MemoryPlan asked = fixed.plan(four, 1);
+  CHECK((asked.sharding.stage == 1 && asked.recompute == Recompute::kSelective));
+}
+
+TEST_CASE("a cache that does not fit is limited to what the memory has room for, down to one request") {
+  const Placement four = Placement::colocated(4);
+  // Long responses, many at a time: generation needs most, and no other form leaves more for the cache.
+  const std::vector<std::string> generating = {"evaluation.tasks=0",          "trainer.sharding_stage=1",
+                                               "trainer.recompute=full",      "rollout.max_active=64",
+                                               "rollout.max_new_tokens=1500", "stages.0.tasks_per_step=64"};
+  const GpuRun run(generating);
+  const MemoryBudget whole = run.budget(1, Recompute::kFull, four);
+  REQUIRE(whole.generating_bytes() > whole.training_bytes());
+  const int64_t enough = whole.generating_bytes() + kBeside_bytes;
+  CHECK(run.plan(four, enough).cache_tokens == 0);
+  const MemoryPlan limited = run.plan(four, enough - 1);
+  CHECK(limited.cache_tokens > 0);
+  CHECK((limited.cache_share < 1 && limited.cache_share > 0.9));
+  int64_t before = limited.cache_tokens;
+  for (const int64_t share : {90, 70, 50}) {
+    CAPTURE(share);
+    const int64_t limit = whole.training_bytes() + kBeside_bytes +
+                          (whole.generating_bytes() - whole.training_bytes()) * share / 100;
+    const MemoryPlan plan = run.plan(four, limit);
+    const RunSettings settings = with_plan(run.settings, plan);
+    CHECK(plan.cache_tokens < before);
+    before = plan.cache_tokens;
+    CHECK(budget_of_run(settings, run.inputs, four, 0).peak_bytes() <= limit - kBeside_bytes);
+    for (const StageSettings& stage : settings.stages)
+      CHECK(stage.decoding.cache_tokens == plan.cache_tokens);
+  }
+  // A limit of the settings stays.
+  std::vector<std::string> own = generating;
+  own.push_back("rollout.cache_tokens=4096");
+  const GpuRun named(own);
+  CHECK(with_plan(named.settings, named.plan(four, enough)).stages[0].decoding.cache_tokens == 4096);
 }
 
 TEST_CASE("an evaluation that needs more than the stages is in the budget") {

@@ -1,7 +1,7 @@
 #include "tests/trainer/fixtures.h"
+#include "trainer/run/layout/run_memory.h"
 #include "trainer/run/reports/model_flops.h"
 #include "trainer/run/reports/step_metrics.h"
-#include "trainer/run/run_memory.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

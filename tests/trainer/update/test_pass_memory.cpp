@@ -134,7 +134,8 @@ TEST_CASE("a run that does not fit is refused with numbers and what to change") 
                  ContainsSubstring("trainer.recompute=full"));
   DecodingSettings decoding;
   decoding.max_new_tokens = 100000;
-  budget.decoding = decoding_memory(config, at::kCPU, at::kFloat, decoding, 64, 100);
+  budget.decoding =
+      decoding_memory(config, at::kCPU, at::kFloat, decoding, {.prompts = 64, .prompt_tokens = 100});
   CHECK(budget.generating_bytes() > budget.training_bytes());
   CHECK_THAT(budget.problem(1, 0, 1000, "the GPU"),
              ContainsSubstring("generating needs") && ContainsSubstring("rollout.max_active"));

@@ -71,6 +71,8 @@ void write_run_state(const fs::path& checkpoint, const RunState& s, FileOperatio
                          {"seconds_in_phase", s.seconds_in_phase},
                          {"log_bytes", s.log_bytes},
                          {"ranks", s.ranks}};
+  if (s.placement)
+    json["placement"] = {{"ranks", s.placement->ranks}, {"generators", s.placement->generators}};
   for (const EvaluationResult& result : s.evaluations) {
     nlohmann::json entry = to_json(result);
     entry["phase"] = result.phase;
@@ -119,6 +121,9 @@ RunState read_run_state(const fs::path& checkpoint) {
     s.seconds_in_phase = json.at("seconds_in_phase").get<double>();
     s.log_bytes = json.at("log_bytes").get<std::map<std::string, int64_t>>();
     s.ranks = json.at("ranks").get<int>();
+    if (const auto placement = json.find("placement"); placement != json.end())
+      s.placement = {.ranks = placement->at("ranks").get<int>(),
+                     .generators = placement->at("generators").get<int>()};
     return s;
   } catch (const nlohmann::json::exception& error) {
     throw InputError(concat(file.string(), ": ", error.what()));

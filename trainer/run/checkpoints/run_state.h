@@ -17,6 +17,12 @@
 
 namespace bicrl {
 
+// What `trainer.placement: auto` was decided to be.
+struct PlacementDecision {
+  int ranks = 0;       // of the run that it was decided for
+  int generators = 0;  // 0: colocated
+};
+
 struct RunState {
   int64_t phase = 0;            // index of the phase in progress, or of the one that has just ended
   int64_t step = 0;             // steps of it that are done
@@ -28,8 +34,9 @@ struct RunState {
   std::vector<EvaluationResult> evaluations;
   std::vector<std::pair<std::string, double>> phase_seconds;  // of finished phases
   double seconds_in_phase = 0;
-  std::map<std::string, int64_t> log_bytes;  // lengths of the run directory's append-only files
-  int ranks = 1;                             // that train
+  std::map<std::string, int64_t> log_bytes;      // lengths of the run directory's append-only files
+  int ranks = 1;                                 // that train
+  std::optional<PlacementDecision> placement{};  // none while it is not decided, or need not be
 };
 
 // Where a checkpoint has the adapters of its policy as such; its weights have them merged. Not beside these:

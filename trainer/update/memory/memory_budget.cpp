@@ -19,17 +19,29 @@ std::string gib(int64_t bytes) {
 
 }  // namespace
 
+int64_t cache_pages(const PolicyConfig& config, const DecodingSettings& settings,
+                    const RequestedResponses& requested) {
+  const int64_t active = std::min(requested.prompts * requested.samples, settings.max_active);
+  const RequestBudget request =
+      budget_of(requested.prompt_tokens, config.block_size, settings.max_new_tokens);
+  // As the engine counts them (engine_budget.h).
+  const int64_t pages = active * KvCache::pages_for(request.own_tokens) +
+                        std::min(requested.prompts, active) * KvCache::pages_for(request.shared_tokens);
+  if (settings.cache_tokens == 0) return pages;
+  return std::min(pages, settings.cache_tokens / KvCache::kPageTokens);
+}
+
 DecodingMemory decoding_memory(const PolicyConfig& config, c10::Device device, c10::ScalarType dtype,
-                               const DecodingSettings& settings, int64_t requests, int64_t prompt_tokens) {
-  const int64_t active = std::min(requests, settings.max_active);
-  const RequestBudget request = budget_of(prompt_tokens, config.block_size, settings.max_new_tokens);
-  int64_t pages = active * request.pages();
-  if (settings.cache_tokens > 0) pages = std::min(pages, settings.cache_tokens / KvCache::kPageTokens);
+                               const DecodingSettings& settings, const RequestedResponses& requested) {
+  const int64_t active = std::min(requested.prompts * requested.samples, settings.max_active);
+  const int64_t pages = cache_pages(config, settings, requested);
   DecodingMemory memory;
   memory.cache_bytes = pages * KvCache::bytes_per_page(config, dtype);
   const StepMemory step =
       denoise_step_memory(config, device, dtype,
                           {.sequences = active, .pages = pages, .prefill_tokens = settings.prefill_tokens});
+  const RequestBudget request =
+      budget_of(requested.prompt_tokens, config.block_size, settings.max_new_tokens);
   memory.working_bytes = step.fixed_bytes + active * request.pages() * step.bytes_per_page;
   return memory;
 }

@@ -14,10 +14,17 @@ namespace bicrl {
 struct DecodingMemory {
   int64_t cache_bytes = 0;    // keys and values
   int64_t working_bytes = 0;  // of one forward (rollout/decoding/denoise_step.h)
+  int64_t total_bytes() const { return cache_bytes + working_bytes; }
 };
-// Of `requests` responses at a time, or as many as the settings let generate, to prompts of `prompt_tokens`.
+// What a rank generates at a time: `samples` responses to each of so many prompts of so many tokens.
+struct RequestedResponses {
+  int64_t prompts = 0, samples = 1, prompt_tokens = 0;
+};
+// Pages of the cache that the settings let the longest of them take: a prompt's once for its responses.
+int64_t cache_pages(const PolicyConfig& config, const DecodingSettings& settings,
+                    const RequestedResponses& requested);
 DecodingMemory decoding_memory(const PolicyConfig& config, c10::Device device, c10::ScalarType dtype,
-                               const DecodingSettings& settings, int64_t requests, int64_t prompt_tokens);
+                               const DecodingSettings& settings, const RequestedResponses& requested);
 
 struct MemoryBudget {
   TrainingMemory held;

@@ -1,4 +1,4 @@
-#include "trainer/run/run_memory.h"
+#include "trainer/run/layout/run_memory.h"
 
 #include <ATen/Context.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -57,44 +57,33 @@ LongestSample longest_pair(const std::vector<PairSet>& sets, const Tokenizer& to
   return sample;
 }
 
+at::DeviceType device_of(const RunSettings& settings) {
+  return settings.policy.device == "cpu" ? at::kCPU : at::kCUDA;
+}
+at::ScalarType dtype_of(const RunSettings& settings) {
+  return settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
+}
+
 }  // namespace
 
-MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs, const Placement& placement,
-                           int rank) {
+RunWork work_of_run(const RunSettings& settings, const RunInputs& inputs, const Placement& placement,
+                    int rank) {
   const bool trains = placement.trains(rank), generates = placement.generates(rank);
-  const PolicyConfig config = policy_shape(settings.policy);
-  const int64_t b = config.block_size;
-  const at::DeviceType device = settings.policy.device == "cpu" ? at::kCPU : at::kCUDA;
-  PassSettings pass{settings.policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat, device,
-                    settings.trainer.recompute, settings.policy.lora};
-  MemoryBudget budget;
-  budget.held = memory_of(settings, placement.trainers());
-  // Who only generates holds whole weights, and no shard of them besides.
-  if (!trains) {
-    RunSettings undivided = settings;
-    undivided.trainer.sharding = Sharding{};
-    budget.held = {.weights_bytes = memory_of(undivided, /*ranks=*/1).weights_bytes};
-  }
-  const auto train = [&](const PassShape& shape) {
-    if (!trains) return;
-    const PassMemory memory = pass_memory(config, shape, pass);
-    if (memory.peak_bytes() <= budget.pass.peak_bytes()) return;
-    budget.pass = memory;
-    budget.pack_rows = shape.rows;
-  };
-  const auto longest_of = [&](const std::vector<Task>& tasks, Stage stage, Scaffold scaffold,
-                              KnownPrograms programs = KnownPrograms::kFirst) {
-    return longest_sample(tasks, inputs.tokenizer, settings, stage, scaffold, programs);
+  const int64_t b = policy_shape(settings.policy).block_size;
+  RunWork work;
+  const auto train = [&](PassShape shape) {
+    if (trains) work.passes.push_back(std::move(shape));
   };
   const auto generate = [&](const DecodingSettings& decoding, int64_t tasks, int64_t samples,
                             int64_t prompt_tokens) {
     if (!generates) return;
-    const int64_t requests = (tasks + placement.generators() - 1) / placement.generators() * samples;
-    const DecodingMemory memory =
-        decoding_memory(config, device, pass.dtype, decoding, requests, prompt_tokens);
-    if (memory.cache_bytes + memory.working_bytes >
-        budget.decoding.cache_bytes + budget.decoding.working_bytes)
-      budget.decoding = memory;
+    const int64_t prompts = (tasks + placement.generators() - 1) / placement.generators();
+    work.generations.push_back(
+        {decoding, {.prompts = prompts, .samples = samples, .prompt_tokens = prompt_tokens}});
+  };
+  const auto longest_of = [&](const std::vector<Task>& tasks, Stage stage, Scaffold scaffold,
+                              KnownPrograms programs = KnownPrograms::kFirst) {
+    return longest_sample(tasks, inputs.tokenizer, settings, stage, scaffold, programs);
   };
   if (settings.evaluation.tasks > 0) {
     const EvaluationSettings& evaluation = settings.evaluation;
@@ -111,7 +100,6 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
     train(PassShape::largest(settings.warm_up.updater.tokens_per_pack, longest.prompt_tokens,
                              longest.program_tokens, 1, b));
   }
-  bool reference = false;
   for (const StageSettings& stage : settings.stages) {
     if (stage.steps == 0) continue;
     const LongestSample longest =
@@ -124,27 +112,55 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunInputs& inputs,
       train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens, longest.program_tokens,
                                1, b));
     generate(stage.decoding, stage.tasks_per_step, stage.samples_per_task, longest.prompt_tokens);
-    reference |= trains && is_frozen_copy(stage.updater.surrogate.kl_reference);
+    work.has_reference |= trains && is_frozen_copy(stage.updater.surrogate.kl_reference);
   }
-  // With adapters it shares the frozen weights.
-  if (reference && !settings.policy.lora)
-    budget.reference_bytes = config.parameter_count() * static_cast<int64_t>(c10::elementSize(pass.dtype));
-  return budget;
+  return work;
 }
 
-Sharding sharding_that_fits(RunSettings settings, const RunInputs& inputs, const Placement& placement,
-                            int64_t limit_bytes) {
-  if (settings.policy.device == "cpu" || placement.trainers() == 1) return {};
-  constexpr int64_t kLastStage = 3;
-  // Stages differ in what is held alone. The first rank trains; ranks that only generate hold the same in
-  // every stage.
-  MemoryBudget budget = budget_of_run(settings, inputs, placement, 0);
-  for (Sharding sharding; sharding.stage < kLastStage; ++sharding.stage) {
-    settings.trainer.sharding = sharding;
-    budget.held = memory_of(settings, placement.trainers());
-    if (budget.peak_bytes() <= limit_bytes) return sharding;
+TrainingMemory held_by_rank(const RunSettings& settings, const Placement& placement, int rank) {
+  if (placement.trains(rank)) return memory_of(settings, placement.trainers());
+  // Who only generates holds whole weights, and no shard of them besides.
+  RunSettings undivided = settings;
+  undivided.trainer.sharding = Sharding{};
+  return {.weights_bytes = memory_of(undivided, /*ranks=*/1).weights_bytes};
+}
+
+PassMemory largest_pass(const RunSettings& settings, const RunWork& work, int64_t* rows) {
+  const PassSettings pass{dtype_of(settings), device_of(settings),
+                          settings.trainer.recompute.value_or(Recompute::kNone), settings.policy.lora};
+  PassMemory largest;
+  for (const PassShape& shape : work.passes) {
+    const PassMemory memory = pass_memory(policy_shape(settings.policy), shape, pass);
+    if (memory.peak_bytes() <= largest.peak_bytes()) continue;
+    largest = memory;
+    if (rows) *rows = shape.rows;
   }
-  return {kLastStage};
+  return largest;
+}
+
+DecodingMemory largest_decoding(const RunSettings& settings, const RunWork& work, int64_t cache_tokens) {
+  DecodingMemory largest;
+  for (const RunWork::Generation& generation : work.generations) {
+    DecodingSettings decoding = generation.decoding;
+    if (decoding.cache_tokens == 0) decoding.cache_tokens = cache_tokens;
+    const DecodingMemory memory = decoding_memory(policy_shape(settings.policy), device_of(settings),
+                                                  dtype_of(settings), decoding, generation.requested);
+    if (memory.total_bytes() > largest.total_bytes()) largest = memory;
+  }
+  return largest;
+}
+
+MemoryBudget budget_of_run(const RunSettings& settings, const RunWork& work, const Placement& placement,
+                           int rank) {
+  MemoryBudget budget;
+  budget.held = held_by_rank(settings, placement, rank);
+  budget.pass = largest_pass(settings, work, &budget.pack_rows);
+  budget.decoding = largest_decoding(settings, work);
+  // With adapters it shares the frozen weights.
+  if (work.has_reference && !settings.policy.lora)
+    budget.reference_bytes = policy_shape(settings.policy).parameter_count() *
+                             static_cast<int64_t>(c10::elementSize(dtype_of(settings)));
+  return budget;
 }
 
 int64_t memory_limit_bytes(at::Device device) {

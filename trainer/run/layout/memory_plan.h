@@ -1,0 +1,36 @@
+// What of a run's layout follows from the memory of its GPUs: how far training is divided among ranks, what a
+// backward pass computes again, and how large the key/value cache is. Both phases of a rank, generation and
+// updates, count against one budget. Plain values and pure functions; thread-safe.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "trainer/run/layout/run_memory.h"
+
+namespace bicrl {
+
+struct MemoryPlan {
+  Sharding sharding;
+  Recompute recompute = Recompute::kNone;
+  // Of a rank that generates, where the settings name no limit; 0: what the settings ask for.
+  int64_t cache_tokens = 0;
+  // Of the cache that the settings ask for, in the use that needs most of it.
+  double cache_share = 1;
+};
+
+// The fastest form that fits ranks with a GPU of `limit_bytes` each, of those that the settings leave open;
+// if none fits, the one that needs least. On the CPU nothing is divided, computed again or limited.
+MemoryPlan plan_memory(const RunSettings& settings, const RunInputs& inputs, const Placement& placement,
+                       int64_t limit_bytes);
+
+// These settings with the plan's choices.
+RunSettings with_plan(RunSettings settings, const MemoryPlan& plan);
+
+// Whether every rank of the placement fits with its plan.
+bool placement_fits(const RunSettings& settings, const RunInputs& inputs, const Placement& placement,
+                    int64_t limit_bytes);
+
+// For a person: each choice that the settings left open. Empty if they left none.
+std::string plan_text(const RunSettings& settings, const Placement& placement, const MemoryPlan& plan);
+
+}  // namespace bicrl
