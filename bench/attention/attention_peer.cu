@@ -1,5 +1,5 @@
 // The peer of attention over pages: FlashInfer's kernels, from the headers of its wheel.
-#include "bench/attention_peer.h"
+#include "bench/attention/attention_peer.h"
 
 #include <cuda_bf16.h>
 #include <cuda_runtime_api.h>

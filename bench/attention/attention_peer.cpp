@@ -13,7 +13,7 @@
 #include <random>
 #include <utility>
 
-#include "bench/attention_peer.h"
+#include "bench/attention/attention_peer.h"
 #include "common/error.h"
 #include "policy/attention/attention_plan.h"
 #include "policy/gpu/gpu_kernels.h"

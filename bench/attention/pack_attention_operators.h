@@ -1,4 +1,5 @@
-// The same packs by torch's operators (policy/attention/packed_attention.h), for bench/pack_attention.cpp.
+// The same packs by torch's operators (policy/attention/packed_attention.h), for
+// bench/attention/pack_attention.cpp.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,8 +1,8 @@
-"""What PyTorch's own attention reaches on the shapes of bench/pack_attention.cpp: flex_attention with the pack's
+"""What PyTorch's own attention reaches on the shapes of bench/attention/pack_attention.cpp: flex_attention with the pack's
 mask, and, as an upper reference, plain causal attention (which cannot express the mask) by cuDNN and by flash
 attention, over sequences with about as many keys a row. Rates by the mask's pairs; backward counts 2.5 times forward.
 
-    python3 bench/pack_attention_peers.py --heads 16 --kv-heads 8 --responses 8 --tokens 1024 --rounds 1 [--autotune]
+    python3 bench/attention/pack_attention_peers.py --heads 16 --kv-heads 8 --responses 8 --tokens 1024 --rounds 1 [--autotune]
 """
 import argparse
 import json

@@ -1,4 +1,4 @@
-#include "bench/pack_attention_operators.h"
+#include "bench/attention/pack_attention_operators.h"
 
 #include <ATen/ATen.h>
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/pack_attention_operators.h"
+#include "bench/attention/pack_attention_operators.h"
 #include "common/error.h"
 #include "policy/gpu/pack_attention/pack_tables.h"
 
