@@ -38,6 +38,7 @@ struct Turn {
   std::string verdict_key{};         // in the ledger; empty if no verdict was asked for
   std::optional<Verdict> verdict{};  // none if none was asked for
   bool straggled = false;            // the verdict was given up at a deadline, and says so
+  std::string counted_key{};         // verdict_key when it was scored before; empty: it was not
 
   // Whether the verdict says anything about the program.
   bool is_verified() const { return verdict && judges_program(verdict->outcome); }

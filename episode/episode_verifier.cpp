@@ -151,6 +151,17 @@ std::optional<Verdict> EpisodeVerifier::known_confirmation(Episode& episode) {
   return std::nullopt;
 }
 
+namespace {
+
+// What was scored before is decided as then: quarantine has learnt of later steps since.
+bool is_to_be_confirmed(const Episode& episode, const Quarantine& quarantine) {
+  const Turn& turn = episode.last();
+  if (!turn.counted_key.empty()) return turn.counted_key != turn.verdict_key;
+  return quarantine.needs_confirmation(episode.task->id, turn.program, *turn.verdict);
+}
+
+}  // namespace
+
 bool EpisodeVerifier::confirm(std::vector<Episode>& episodes, int64_t& confirmed) {
   if (!settings_.quarantine) return true;
   const Quarantine& quarantine = *settings_.quarantine;
@@ -158,8 +169,7 @@ bool EpisodeVerifier::confirm(std::vector<Episode>& episodes, int64_t& confirmed
   for (size_t i = 0; i < episodes.size(); ++i) {
     Episode& episode = episodes[i];
     Turn& turn = episode.last();
-    if (!turn.verdict || !quarantine.needs_confirmation(episode.task->id, turn.program, *turn.verdict))
-      continue;
+    if (!turn.verdict || !is_to_be_confirmed(episode, quarantine)) continue;
     ++confirmed;
     if (auto counted = known_confirmation(episode)) {
       turn.verdict = std::move(counted);

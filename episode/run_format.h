@@ -4,6 +4,6 @@
 namespace bicrl {
 
 // Changes when files of a run directory change their meaning.
-inline constexpr int kRunDirectoryFormat = 5;
+inline constexpr int kRunDirectoryFormat = 6;
 
 }  // namespace bicrl

@@ -151,7 +151,7 @@ constexpr ConfigDescription kDescriptions[] = {
     {"trainer.placement",
      "`split`: some ranks generate, the others train; `auto`: the first steps decide whether, and how many."},
     {"trainer.generator_ranks", "Ranks that generate; `split` only."},
-    {"trainer.max_staleness", "1: generate a step while the one before it is trained; not `colocated`."},
+    {"trainer.max_staleness", "Steps that are generated ahead of the one that is trained; not `colocated`."},
     {"trainer.sharding_stage",
      "Divided among ranks: 0 nothing, 1 optimizer state, 2 also gradients, 3 also weights; `auto`: the "
      "fastest "

@@ -157,7 +157,7 @@ with folder() as temporary:
     Path(half, "config.yaml").write_bytes(before[f"{half}/config.yaml"])
     Path(half, "run.json").write_text('{"format": 1}\n')
     refused(["another version"])
-    Path(half, "run.json").write_text('{"finished":false,"format":5}\n')  # as it was up to protocol 2
+    Path(half, "run.json").write_text('{"finished":false,"format":6}\n')  # as it was up to protocol 2
     refused(["another protocol of the verifier", "name another folder"])
     Path(half, "run.json").write_bytes(before[f"{half}/run.json"])
     ledger = Path(half, "ledger/rank-0.jsonl")

@@ -35,9 +35,9 @@ struct Rank {
       : Rank(control, folder, known, Placement::colocated(control.size()), reward) {}
   Rank(ControlPlane& control, const TemporaryFolder& folder, const KnownVerdicts& known,
        const Placement& placement, const RewardFunction& reward = binary(),
-       const CollectorSettings& collected = {.samples_per_task = 4})
+       const CollectorSettings& collected = {.samples_per_task = 4}, const Quarantine* quarantine = nullptr)
       : ledger(folder.path() / "ledger", {"p", "v"}, control),
-        verifier(nullptr, &ledger, {.source = VerdictSource::kStore}),
+        verifier(nullptr, &ledger, {.source = VerdictSource::kStore, .quarantine = quarantine}),
         responses(engine, settings, verifier),
         collector(responses, &ledger, reward, control, placement, collected) {
     ledger.resume_at(0);

@@ -71,7 +71,12 @@ GeneratedStep ExperienceCollector::generate(const std::vector<PromptedTask>& tas
 }
 
 CollectedStep ExperienceCollector::collect_saved(std::vector<Episode> saved, const std::vector<Task>& tasks,
-                                                 uint64_t key, const StepPlace& place) {
+                                                 uint64_t key, const StepPlace& place,
+                                                 const std::vector<std::string>& verdict_keys) {
+  if (!verdict_keys.empty() && verdict_keys.size() != saved.size())
+    throw InputError(concat("saved rollouts: ", saved.size(), " responses, and ", verdict_keys.size(),
+                            " verdicts were noted"));
+  for (size_t i = 0; i < verdict_keys.size(); ++i) saved[i].last().counted_key = verdict_keys[i];
   std::unordered_map<std::string_view, const Task*> task_of;
   for (const Task& task : tasks) task_of.emplace(task.id, &task);
   std::map<int64_t, int64_t> sizes;

@@ -108,9 +108,11 @@ class ExperienceCollector {
     return finish(std::move(step));
   }
   // The same from saved episodes of all ranks, in order of groups, now as the step `place`; `tasks` are those
-  // that they may be of. Throws InputError if an episode is of none of them, or groups have another size.
+  // that they may be of. With `verdict_keys`, of all of them, the same verdicts count as when these were
+  // noted; without, quarantine decides. Throws InputError if an episode is of none of the tasks, groups have
+  // another size, or there are not as many keys as episodes.
   CollectedStep collect_saved(std::vector<Episode> saved, const std::vector<Task>& tasks, uint64_t key,
-                              const StepPlace& place = {});
+                              const StepPlace& place = {}, const std::vector<std::string>& verdict_keys = {});
 
  private:
   bool is_mine(int64_t group) const { return placement_.generator_of(group) == control_.rank(); }

@@ -10,6 +10,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kMany = 1'000'000'000;
+constexpr int64_t kMaxStaleness = 8;  // beyond it importance weights are mostly clipped
 
 WarmUpSettings warm_up_from(const ConfigSection& section, const fs::path& config_folder, uint64_t seed) {
   WarmUpSettings warm_up;
@@ -147,7 +148,7 @@ void refuse_of_split_runs(const ConfigSection& section, const std::string& place
                                                          : "with 'placement: colocated', where every rank "
                                                            "generates");
   if (placement == "auto") return;
-  if (section.has("max_staleness") && section.integer("max_staleness", 0, 0, 1) > 0)
+  if (section.has("max_staleness") && section.integer("max_staleness", 0, 0, kMaxStaleness) > 0)
     section.refuse_without_effect("max_staleness",
                                   "with 'placement: colocated', where no rank generates while others train");
 }
@@ -162,15 +163,15 @@ void check_older_responses(const ConfigSection& root, const RunSettings& setting
       "'shrink: 1', 'exact' or 'draws'): importance weights are against log-probabilities of the policy "
       "that generated, which other objectives take from the present one";
   if (settings.trainer.max_staleness > 0 && !all_can)
-    root.section("trainer").reject("max_staleness", "1 " + needed);
+    root.section("trainer").reject("max_staleness", concat("above 0 ", needed));
   const RefillSettings& refill = settings.curation.refill;
   if (!refill.is_enabled()) return;
   const ConfigSection section = root.section("curation").section("refill");
   if (!all_can) section.reject("informative_groups", needed + ", and a surplus is one step old");
   if (settings.trainer.max_staleness > 0)
     section.reject("informative_groups",
-                   "cannot be used with 'trainer.max_staleness: 1': the surplus of a step that is generated "
-                   "ahead would be two steps old where it is used, and one is the limit");
+                   "cannot be used with 'trainer.max_staleness': the surplus of a step that is generated "
+                   "ahead would be older where it is used");
   if (settings.replay.parts == RunParts::kRollouts)
     section.reject("informative_groups",
                    "cannot be used with 'replay.only: rollouts': without verdicts no group is informative");
@@ -205,7 +206,7 @@ TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
   settings.chooses_placement = placement == "auto";
   if (!split) refuse_of_split_runs(section, placement);
   if (split) settings.generator_ranks = section.integer("generator_ranks", 1, 1, kMany);
-  settings.max_staleness = section.integer("max_staleness", 0, 0, 1);
+  settings.max_staleness = section.integer("max_staleness", 0, 0, kMaxStaleness);
   const std::string stage = section.choice("sharding_stage", "auto", {"auto", "0", "1", "2", "3"});
   if (stage != "auto") settings.sharding = Sharding{std::stoll(stage)};
   const std::string recompute = section.choice("recompute", "auto", {"auto", "none", "selective", "full"});

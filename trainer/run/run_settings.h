@@ -77,7 +77,7 @@ struct TrainerSettings {
   // Of a split run: the last ranks, which generate and do not train; 0: colocated.
   int64_t generator_ranks = 0;
   bool chooses_placement = false;  // the first steps, which are colocated, decide (layout/placement_choice.h)
-  // 1: a step is generated while the one before it is trained, with older weights; split runs alone do so.
+  // Steps that are generated ahead of the one that is trained, with older weights; split runs alone do so.
   int64_t max_staleness = 0;
   // None: what layout/memory_plan.h chooses.
   std::optional<Sharding> sharding;

@@ -11,9 +11,9 @@
 #include "tasks/curriculum.h"
 #include "trainer/experience/experience_collector.h"
 #include "trainer/experience/experience_exchange.h"
-#include "trainer/experience/generated_ahead.h"
 #include "trainer/experience/imitation.h"
 #include "trainer/experience/rollout_store.h"
+#include "trainer/experience/steps_ahead.h"
 #include "trainer/experience/surplus.h"
 #include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/phase.h"
@@ -36,6 +36,7 @@ class StagePhase : public Phase {
         own_rollouts_(context.settings.directory / "rollouts"),
         other_rollouts_(context.settings.replay.rollouts / "rollouts"),
         surplus_(own_rollouts_, name, context.control, context.placement),
+        ahead_(context.settings.trainer.max_staleness),
         texts_(context.settings.directory / "texts", context.tokenizer, context.policy.config().block_size,
                context.control.rank()),
         key_(mix_key({mix_key(context.settings.seed, to_string(settings_.stage)), index})),
@@ -95,7 +96,7 @@ class StagePhase : public Phase {
   }
 
   PhaseStep step(int64_t step, int64_t policy_version) override {
-    const bool has_saved = ahead_.has_value();
+    const bool has_saved = !ahead_.empty();
     CollectedStep collected = collect(step, policy_version);
     if (collected.interrupted) throw StepInterrupted(concat(name(), " step ", step, " was interrupted"));
     if (!has_saved && (context_.settings.save_rollouts || replay_.parts == RunParts::kRollouts))
@@ -122,17 +123,15 @@ class StagePhase : public Phase {
     for (const Episode& episode : collected.generated)
       taken.generation.responses.push_back({episode.key.group, episode.last().rollout.denoise_steps});
     // Planned from what this step's verdicts say, and of the policy that this step begins with.
-    const bool overlaps =
-        context_.placement.is_split() && context_.settings.trainer.max_staleness > 0 && step < steps();
-    std::vector<PromptedTask> next;
-    if (overlaps) next = plan_ahead(step + 1, policy_version);
+    const std::vector<PlannedStep> next =
+        context_.placement.is_split() ? plan_ahead(step) : std::vector<PlannedStep>();
     if (replay_.updates() && context_.updater) {
       const Stopwatch training;
       taken.update = context_.updater->reinforce(collected.experiences, collected.shares, imitated(step));
       taken.seconds.train = training.seconds();
       if (step == steps()) context_.updater->check_replicas();
     }
-    if (overlaps) generate_ahead(next);
+    for (const PlannedStep& planned : next) generate_ahead(planned, policy_version);
     taken.responses = std::move(collected.figures);
     taken.episodes = std::move(collected.log);
     if (context_.control.rank() == 0)
@@ -161,27 +160,20 @@ class StagePhase : public Phase {
 
   nlohmann::json state() const override {
     nlohmann::json state = {{"curriculum", curriculum_->state()}};
-    if (ahead_) state["ahead"] = ahead_->to_json();
+    if (!ahead_.empty()) state["ahead"] = ahead_.state();
     if (surplus_.groups() > 0) state["surplus"] = surplus_.state();
     return state;
   }
   void restore(const nlohmann::json& state) override {
     curriculum_->restore(state.at("curriculum"));
-    if (const auto ahead = state.find("ahead"); ahead != state.end())
-      ahead_ = GeneratedAhead::from_json(*ahead);
-    if (ahead_) saved_ahead_.insert(ahead_->step);
+    if (const auto ahead = state.find("ahead"); ahead != state.end()) ahead_.restore(*ahead);
     const auto surplus = state.find("surplus");
     if (refill_.is_enabled() && surplus != state.end()) surplus_.restore(*surplus);
   }
-  // A step that was generated ahead is needed by the checkpoint before it, and where it is still to come.
   void keep_for_checkpoints(const std::set<int64_t>& steps) override {
     surplus_.keep_for_checkpoints(steps);
     if (context_.settings.save_rollouts) return;
-    std::erase_if(saved_ahead_, [&](int64_t step) {
-      if (steps.contains(step - 1) || (ahead_ && ahead_->step == step)) return false;
-      own_rollouts_.remove(name(), step);
-      return true;
-    });
+    for (const int64_t step : ahead_.unneeded(steps)) own_rollouts_.remove(name(), step);
   }
 
  private:
@@ -219,7 +211,7 @@ class StagePhase : public Phase {
   }
 
   CollectedStep collect(int64_t step, int64_t policy_version) {
-    if (ahead_) return take_ahead();
+    if (!ahead_.empty()) return take_ahead();
     if (!replay_.generates())
       return collector_->collect_saved(saved_rollouts(step), tasks_, step_key(step), place(step));
     context_.bring_weights();
@@ -276,44 +268,43 @@ class StagePhase : public Phase {
                             mix_key(step_key(step), "imitation"));
   }
 
-  // ---- trainer.max_staleness: 1 (trainer/experience/generated_ahead.h).
-  // Collective, before the update that it is to overlap.
-  std::vector<PromptedTask> plan_ahead(int64_t step, int64_t policy_version) {
-    context_.bring_weights();
-    std::vector<PromptedTask> prompts = prompted_tasks(step, 0, settings_.tasks_per_step);
-    ahead_.emplace();
-    ahead_->step = step;
-    ahead_->policy_version = policy_version;
-    return prompts;
+  // ---- trainer.max_staleness (trainer/experience/steps_ahead.h).
+  struct PlannedStep {
+    int64_t step = 0;
+    std::vector<PromptedTask> prompts;
+  };
+
+  // Collective, before the update that they are to overlap.
+  std::vector<PlannedStep> plan_ahead(int64_t step) {
+    std::vector<PlannedStep> planned;
+    const std::vector<int64_t> due = ahead_.due(step, steps());
+    if (!due.empty()) context_.bring_weights();
+    for (const int64_t next : due)
+      planned.push_back({next, prompted_tasks(next, 0, settings_.tasks_per_step)});
+    return planned;
   }
 
   // Collective, beside and after that update: trainers have nothing to generate and come from it.
-  void generate_ahead(const std::vector<PromptedTask>& prompts) {
+  void generate_ahead(const PlannedStep& planned, int64_t policy_version) {
+    const int64_t step = planned.step;
     GeneratedStep generated =
-        collector_->generate(prompts, step_key(ahead_->step), ahead_->policy_version, place(ahead_->step));
+        collector_->generate(planned.prompts, step_key(step), policy_version, place(step));
     // The weights that made them are gone when the run goes on.
     if (generated.error.empty())
-      generated.error = error_of([&] { save(ahead_->step, generated.collected.episodes); });
-    saved_ahead_.insert(ahead_->step);
+      generated.error = error_of([&] { save(step, generated.collected.episodes); });
     SharedStep shared;
-    share(ahead_->step, std::move(generated), shared);
-    CollectedStep collected = collector_->finish(std::move(shared));
-    ahead_->generated_tokens = collected.figures.sums[Sum::kGenerated];
-    ahead_->forwards = collected.figures.sums[Sum::kForwards];
-    if (!collected.interrupted) ahead_->collected = std::move(collected);
+    share(step, std::move(generated), shared);
+    ahead_.add(step, policy_version, collector_->finish(std::move(shared)));
   }
 
   CollectedStep take_ahead() {
-    GeneratedAhead ahead = std::move(*ahead_);
-    ahead_.reset();
-    if (!ahead.collected) {
-      ahead.collected = collector_->collect_saved(own_rollouts_.read(name(), ahead.step), tasks_,
-                                                  step_key(ahead.step), place(ahead.step));
-      ahead.collected->figures.sums[Sum::kGenerated] = ahead.generated_tokens;
-      ahead.collected->figures.sums[Sum::kForwards] = ahead.forwards;
-    }
-    require_versions(ahead.collected->experiences, ahead.policy_version, ahead.policy_version);
-    return std::move(*ahead.collected);
+    const int64_t version = ahead_.next_version();
+    CollectedStep collected = ahead_.take([&](const GeneratedAhead& ahead) {
+      return collector_->collect_saved(own_rollouts_.read(name(), ahead.step), tasks_, step_key(ahead.step),
+                                       place(ahead.step), ahead.verdict_keys);
+    });
+    require_versions(collected.experiences, version, version);
+    return collected;
   }
 
   // Of the step's groups [first, first + count).
@@ -371,7 +362,8 @@ class StagePhase : public Phase {
   const RefillSettings& refill_;
   RolloutStore own_rollouts_;
   RolloutStore other_rollouts_;
-  Surplus surplus_;  // of the step before
+  Surplus surplus_;   // of the step before
+  StepsAhead ahead_;  // steps to come
   TextArchive texts_;
   uint64_t key_;
   std::vector<Task> tasks_;
@@ -382,8 +374,6 @@ class StagePhase : public Phase {
   std::unique_ptr<EpisodeVerifier> verifier_;
   std::unique_ptr<ResponseCollector> responses_;
   std::unique_ptr<ExperienceCollector> collector_;
-  std::optional<GeneratedAhead> ahead_;  // the step to come, if it is generated already
-  std::set<int64_t> saved_ahead_;
   int64_t latest_step_ = 0;
   std::vector<Episode> latest_;  // of that step, generated by this rank
 };

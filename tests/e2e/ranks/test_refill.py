@@ -165,7 +165,7 @@ with folder() as temporary:
             ([REFILL, "curation.refill.at_most=3"], "curation.refill.at_most: is 3, fewer than the 4 groups of a round"),
             (["curation.refill.informative_groups=3"], "curation.refill.at_most: is missing"),
             (["curation.refill.at_most=9"], "curation.refill.at_most: has no effect"),
-            ([REFILL, "trainer.placement=split", "trainer.max_staleness=1"], "curation.refill.informative_groups: cannot be used with 'trainer.max_staleness: 1'"),
+            ([REFILL, "trainer.placement=split", "trainer.max_staleness=1"], "curation.refill.informative_groups: cannot be used with 'trainer.max_staleness'"),
             ([REFILL, "stages.0.update.objective=coupled"], "curation.refill.informative_groups: needs stages whose objectives score"),
             ([REFILL, "replay.only=rollouts"], "curation.refill.informative_groups: cannot be used with 'replay.only: rollouts'")):
         code, out, err = bicrl(*words(f"{temporary}/refused", *common, *overrides), "--dry-run")

@@ -1,4 +1,4 @@
-"""Runs that generate a step while the one before it is trained: other numbers than in turns, and the same ones however often a run is
+"""Runs that generate steps before the ones before them are trained: other numbers than in turns, and the same ones however often a run is
 interrupted and wherever it goes on."""
 import os
 import signal
@@ -30,10 +30,29 @@ with folder() as temporary:
     code, out, err = bicrl(*words(run, *here, *SPLIT, *ahead), ranks=2)
     expect(code == 0 and "going on after" in out + err, "goes on", out, err)
     same("one step ahead, moved", run, overlapped)
+
+    # Three steps ahead: those that wait when a run is interrupted are trained in its next process.
+    deep = ["trainer.max_staleness=3", "stages.1.steps=6"]
+    code, out, err = bicrl(*words(f"{temporary}/deep", *here, *SPLIT, *deep), ranks=2)
+    expect(code == 0, "a run three steps ahead", out, err)
+    expected = trace(f"{temporary}/deep")
+    expect(os.listdir(f"{temporary}/deep/rollouts") == [], "rollouts are gone with the checkpoints that needed them")
+    run = f"{temporary}/deep_moved"
+    for steps, ranks, more in ((7, 2, []), (9, 3, ["trainer.generator_ranks=2"])):
+        process = begun(run, steps, ranks, *here, *SPLIT, *deep, *more)
+        if ranks == 2:
+            os.kill(pid_of_rank(run, 0), signal.SIGKILL)
+        else:
+            os.killpg(process.pid, signal.SIGTERM)
+        process.communicate(timeout=300)
+    code, out, err = bicrl(*words(run, *here, *SPLIT, *deep), ranks=2)
+    expect(code == 0 and "going on after" in out + err, "goes on", out, err)
+    same("three steps ahead, moved", run, expected)
     verifier.kill()
 
     for ranks, overrides, message in ((None, ["trainer.max_staleness=1"], "has no effect with 'placement: colocated'"),
+                                      (2, [*SPLIT, "trainer.max_staleness=9"], "max_staleness"),
                                       (2, [*SPLIT, *ahead, "stages.1.update.shrink=2"], "take from the present one")):
         code, out, err = bicrl(*words(f"{temporary}/refused", *here, *overrides), ranks=ranks)
         expect(code == 2 and message in err, f"refuses {overrides}", code, out, err)
-print("runs one step ahead repeat")
+print("runs that are steps ahead repeat")
