@@ -70,7 +70,11 @@ void write(json& out, const CandidateRecord& record) {
          {"steps", record.steps},
          {"excluded", record.excluded},
          {"ids", record.ids},
-         {"log_likelihoods", record.log_likelihoods}};
+         {"log_likelihoods", record.log_likelihoods},
+         {"kept_tokens", record.kept_tokens},
+         {"kept_steps", record.kept_steps},
+         {"kept_counts", record.kept_counts},
+         {"kept_ids", record.kept_ids}};
 }
 void write(json& out, const std::optional<Verdict>& verdict) { out = verdict ? to_json(*verdict) : json(); }
 void write(json& out, const std::vector<RewardTerm>& terms) {
@@ -96,6 +100,10 @@ void read(const json& in, CandidateRecord& record) {
   in.at("excluded").get_to(record.excluded);
   in.at("ids").get_to(record.ids);
   in.at("log_likelihoods").get_to(record.log_likelihoods);
+  in.at("kept_tokens").get_to(record.kept_tokens);
+  in.at("kept_steps").get_to(record.kept_steps);
+  in.at("kept_counts").get_to(record.kept_counts);
+  in.at("kept_ids").get_to(record.kept_ids);
 }
 void read(const json& in, Truncation<Rollout>& value) {
   value.rollout.finish = in.get<bool>() ? FinishReason::kTokenLimit : FinishReason::kEndToken;

@@ -110,10 +110,13 @@ std::optional<StepBound> DecodeWork::next_at_most() const {
 
 void DecodeWork::record_rejected(Sequence& s, int64_t offset, const StepResult& result, size_t masked,
                                  size_t rejected) const {
+  const bool has_mass = rejected < result.rejected.ids.size() && !result.rejected.ids[rejected].empty();
   if (settings.recorded == CandidateTerms::kDraws)
     s.record_draw(offset, result.tokens[masked], result.log_probs[masked]);
-  if (rejected < result.rejected.ids.size() && !result.rejected.ids[rejected].empty())
+  if (has_mass)
     s.record_excluded(offset, result.rejected.ids[rejected], result.rejected.log_masses[rejected]);
+  if (!result.kept.empty() && (has_mass || settings.recorded == CandidateTerms::kDraws))
+    s.record_kept(offset, result.kept[masked]);
 }
 
 void DecodeWork::apply(const StepResult& result) {
@@ -122,10 +125,12 @@ void DecodeWork::apply(const StepResult& result) {
     for (int64_t offset = 0; offset < config.block_size; ++offset) {
       if (!s->masked(offset)) continue;
       const size_t i = next++;
-      if (result.accepted[i])
-        s->accept(offset, result.tokens[i], result.log_probs[i]);
-      else
+      if (!result.accepted[i]) {
         record_rejected(*s, offset, result, i, next_rejected++);
+        continue;
+      }
+      s->accept(offset, result.tokens[i], result.log_probs[i]);
+      if (!result.kept.empty()) s->record_kept(offset, result.kept[i]);
     }
     s->end_step();
   }

@@ -22,6 +22,9 @@ struct StepResult {
   std::vector<int64_t> tokens;
   std::vector<float> log_probs;
   std::vector<char> accepted;
+  // The ids that were drawn among, ascending, under whose distribution log_probs are then; empty unless
+  // candidates are recorded and top-k or top-p restricts them.
+  std::vector<std::vector<int64_t>> kept;
   // Of the positions that were not accepted, in their order; empty unless CandidateTerms::kRejected is
   // recorded and acceptance goes by confidence.
   RejectedMass rejected;

@@ -28,7 +28,8 @@ at::Tensor select_rows(const std::vector<at::Tensor>& pieces, const std::vector<
 // Of the masked positions that were not accepted, in their order.
 RejectedMass rejected_in_blocks(const AcceptanceSettings& settings, int64_t block_size,
                                 std::span<const int64_t> cells, const std::vector<float>& confidences,
-                                const std::vector<char>& accepted, const std::vector<at::Tensor>& log_probs) {
+                                const std::vector<char>& accepted, const std::vector<at::Tensor>& log_probs,
+                                const std::vector<at::Tensor>& kept) {
   const auto masked = static_cast<int64_t>(confidences.size());
   std::vector<int64_t> rows, offsets;
   std::vector<AcceptanceCut> cuts;
@@ -51,7 +52,30 @@ RejectedMass rejected_in_blocks(const AcceptanceSettings& settings, int64_t bloc
       cuts.push_back(cut);
     }
   }
-  return rows.empty() ? RejectedMass() : rejected_mass(select_rows(log_probs, rows), cuts, offsets);
+  if (rows.empty()) return {};
+  return rejected_mass(select_rows(log_probs, rows), cuts, offsets,
+                       kept.empty() ? at::Tensor() : select_rows(kept, rows));
+}
+
+// Log of the mass that each row's ids were drawn among. [masked]
+at::Tensor log_kept_mass(const std::vector<at::Tensor>& log_probs, const std::vector<at::Tensor>& kept) {
+  std::vector<at::Tensor> masses;
+  for (size_t i = 0; i < kept.size(); ++i)
+    masses.push_back(log_probs[i].exp().to(at::kDouble).masked_fill(kept[i].logical_not(), 0).sum(1).log());
+  return at::cat(masses);
+}
+
+std::vector<std::vector<int64_t>> ids_of_rows(const std::vector<at::Tensor>& kept) {
+  std::vector<std::vector<int64_t>> ids;
+  for (const at::Tensor& piece : kept) {
+    const size_t first = ids.size();
+    ids.resize(first + static_cast<size_t>(piece.size(0)));
+    const at::Tensor places = piece.nonzero().cpu();  // [kept, 2], row by row
+    const auto place = places.accessor<int64_t, 2>();
+    for (int64_t i = 0; i < places.size(0); ++i)
+      ids[first + static_cast<size_t>(place[i][0])].push_back(place[i][1]);
+  }
+  return ids;
 }
 
 }  // namespace
@@ -71,8 +95,7 @@ StepMemory OperatorStep::memory(const PolicyConfig& config, c10::ScalarType dtyp
 }
 
 // For all masked positions, with the logits made in pieces.
-Candidates OperatorStep::draw(const StepState& state, const at::Tensor& hidden,
-                              std::vector<at::Tensor>& all_log_probs) const {
+Candidates OperatorStep::draw(const StepState& state, const at::Tensor& hidden, Distributions& all) const {
   const bool with_entropy = settings_.acceptance.strategy == AcceptanceStrategy::kEntropyBounded;
   const int64_t masked = state.masked();
   const at::Tensor selected = hidden.index_select(0, state.head_rows.tensor());  // [masked, hidden]
@@ -88,12 +111,14 @@ Candidates OperatorStep::draw(const StepState& state, const at::Tensor& hidden,
     log_probs.push_back(part.log_probs);
     confidence.push_back(part.confidence);
     if (with_entropy) entropy.push_back(part.entropy);
-    if (records_rejected()) all_log_probs.push_back(part.all_log_probs);
+    if (records_rejected() || records_kept()) all.log_probs.push_back(part.all_log_probs);
+    if (records_kept()) all.kept.push_back(part.kept);
   }
   return {at::cat(tokens),
           at::cat(log_probs),
           at::cat(confidence),
           with_entropy ? at::cat(entropy) : at::Tensor(),
+          {},
           {}};
 }
 
@@ -102,9 +127,13 @@ bool OperatorStep::records_rejected() const {
          accepts_by_confidence(settings_.acceptance.strategy);
 }
 
+bool OperatorStep::records_kept() const {
+  return settings_.recorded != CandidateTerms::kNone && settings_.sampling.is_restricted();
+}
+
 StepResult OperatorStep::pick(const StepState& state, const at::Tensor& hidden) const {
-  std::vector<at::Tensor> all_log_probs;
-  const Candidates drawn = draw(state, hidden, all_log_probs);
+  Distributions all;
+  const Candidates drawn = draw(state, hidden, all);
   at::Tensor score = drawn.confidence;
   if (settings_.acceptance.strategy == AcceptanceStrategy::kEntropyBounded) score = drawn.entropy.neg();
   if (settings_.acceptance.strategy == AcceptanceStrategy::kRandom) score = state.lots.tensor();
@@ -116,8 +145,10 @@ StepResult OperatorStep::pick(const StepState& state, const at::Tensor& hidden) 
   const at::Tensor accepted = accept(settings_.acceptance, grid.view({blocks, b}),
                                      is_masked.view({blocks, b}), state.quotas.tensor());
   // fp64 holds each of them exactly, so one copy carries all.
+  at::Tensor log_probs = drawn.log_probs.to(at::kDouble);
+  if (records_kept()) log_probs = log_probs - log_kept_mass(all.log_probs, all.kept);
   const at::Tensor picked =
-      at::stack({drawn.tokens.to(at::kDouble), drawn.log_probs.to(at::kDouble),
+      at::stack({drawn.tokens.to(at::kDouble), log_probs,
                  accepted.reshape(-1).index_select(0, cells).to(at::kDouble), score.to(at::kDouble)})
           .cpu();  // [4, masked]
   const auto values = picked.accessor<double, 2>();
@@ -131,7 +162,8 @@ StepResult OperatorStep::pick(const StepState& state, const at::Tensor& hidden) 
   }
   if (records_rejected())
     result.rejected = rejected_in_blocks(settings_.acceptance, b, state.cells.values(), scores,
-                                         result.accepted, all_log_probs);
+                                         result.accepted, all.log_probs, all.kept);
+  if (records_kept()) result.kept = ids_of_rows(all.kept);
   return result;
 }
 

@@ -30,11 +30,15 @@ class OperatorStep : public DenoiseStep {
   static StepMemory memory(const PolicyConfig& config, c10::ScalarType dtype, const EngineCapacity& capacity);
 
  private:
-  // With the log-probabilities of all ids in pieces of rows, if they are recorded.
-  Candidates draw(const StepState& state, const at::Tensor& hidden,
-                  std::vector<at::Tensor>& all_log_probs) const;
+  // Of all ids, in pieces of rows; empty if the record does not need them.
+  struct Distributions {
+    std::vector<at::Tensor> log_probs;  // [rows, vocab] each
+    std::vector<at::Tensor> kept;       // Candidates::kept
+  };
+  Candidates draw(const StepState& state, const at::Tensor& hidden, Distributions& all) const;
   StepResult pick(const StepState& state, const at::Tensor& hidden) const;
   bool records_rejected() const;
+  bool records_kept() const;
 
   const Transformer& policy_;
   at::Tensor allowed_;

@@ -74,6 +74,7 @@ Candidates sample_candidates(const at::Tensor& logits, const at::Tensor& allowed
   // p * log(p) is 0, not NaN, if p is 0.
   if (with_entropy) out.entropy = at::special_entr(log_probs.exp()).sum(1);
   out.all_log_probs = log_probs;
+  if (restricted && !greedy) out.kept = weights > 0;
   return out;
 }
 

@@ -25,6 +25,7 @@ struct Candidates {
   at::Tensor confidence;     // [N] fp32
   at::Tensor entropy;        // [N] fp32, nats, of the same distribution as log_probs; only if asked for
   at::Tensor all_log_probs;  // [N, vocab] fp32, that distribution
+  at::Tensor kept;           // [N, vocab] bool, the ids that were drawn among; undefined: no restriction
 };
 
 // logits: [N, vocab] fp32; allowed: [vocab] bool; uniforms: [N] fp64 in [0, 1), one for each row, so that a

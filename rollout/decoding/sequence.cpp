@@ -54,6 +54,10 @@ void Sequence::record_excluded(int64_t offset, const std::vector<int64_t>& ids, 
   candidates_.add_excluded(block_start_ + offset - prompt_tokens_, next_step(), ids, log_mass);
 }
 
+void Sequence::record_kept(int64_t offset, const std::vector<int64_t>& ids) {
+  candidates_.add_kept(block_start_ + offset - prompt_tokens_, next_step(), ids);
+}
+
 // What was accepted behind the end, while positions before it were open.
 void Sequence::record_unscored(int64_t scored_tokens) {
   for (size_t i = static_cast<size_t>(scored_tokens); i < step_map_.size(); ++i)

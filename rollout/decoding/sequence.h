@@ -37,6 +37,8 @@ class Sequence {
   // Of a masked position that this step does not accept: what it drew, or ids that it cannot have drawn.
   void record_draw(int64_t offset, int64_t id, float log_prob);
   void record_excluded(int64_t offset, const std::vector<int64_t>& ids, float log_mass);
+  // Of a masked position, accepted in this step or not: what it drew among.
+  void record_kept(int64_t offset, const std::vector<int64_t>& ids);
   void end_step();
   bool block_finished() const { return masked_left_ == 0; }
   // Reads a finished block: true if the response has ended; otherwise the next block is open.

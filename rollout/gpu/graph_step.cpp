@@ -115,6 +115,10 @@ void GraphStep::open(const DecodingSettings& settings) {
     throw InputError(
         "'objective: exact' needs masses of rejected candidates, which the GPU's decoding kernels do not "
         "record: use 'objective: draws', or a policy that torch's operators decode ('dtype: float32')");
+  if (settings.recorded != CandidateTerms::kNone && settings.sampling.is_restricted())
+    throw InputError(
+        "'objective: draws' with 'top_k' or 'top_p' needs the ids that were drawn among, which the GPU's "
+        "decoding kernels do not record: use a policy that torch's operators decode ('dtype: float32')");
   for (int64_t group = 0; group < policy_.store().layout().group_count(); ++group)
     BICRL_CHECK(policy_.store().resident(group), "parameters of ", policy_.store().layout().group(group).name,
                 " are not in memory");

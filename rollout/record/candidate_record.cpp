@@ -24,6 +24,41 @@ void CandidateRecord::add_excluded(int64_t token, int64_t step, const std::vecto
   log_likelihoods.push_back(log_mass);
 }
 
+void CandidateRecord::add_kept(int64_t token, int64_t step, const std::vector<int64_t>& drawn_among) {
+  BICRL_CHECK(!drawn_among.empty(), "a draw among no ids");
+  kept_tokens.push_back(static_cast<int32_t>(token));
+  kept_steps.push_back(static_cast<int32_t>(step));
+  kept_counts.push_back(static_cast<int32_t>(drawn_among.size()));
+  for (const int64_t id : drawn_among) kept_ids.push_back(static_cast<int32_t>(id));
+}
+
+namespace {
+
+void check_ids(const std::vector<int32_t>& ids, int64_t asked_for, int64_t vocab_size) {
+  BICRL_CHECK(asked_for == static_cast<int64_t>(ids.size()), "a record has ", ids.size(),
+              " ids, its terms ask for ", asked_for);
+  BICRL_CHECK(std::ranges::all_of(ids, [&](int32_t id) { return id >= 0 && id < vocab_size; }),
+              "a record has an id outside the vocabulary of ", vocab_size);
+}
+
+void check_restricted_draws(const CandidateRecord& record, int64_t response_tokens, int64_t vocab_size) {
+  const size_t draws = record.kept_tokens.size();
+  BICRL_CHECK(record.kept_steps.size() == draws && record.kept_counts.size() == draws, "a record of ", draws,
+              " restricted draws has ", record.kept_steps.size(), " steps and ", record.kept_counts.size(),
+              " counts");
+  int64_t ids = 0;
+  for (size_t i = 0; i < draws; ++i) {
+    BICRL_CHECK(record.kept_tokens[i] >= 0 && record.kept_tokens[i] < response_tokens &&
+                    record.kept_steps[i] > 0 && record.kept_counts[i] > 0,
+                "restricted draw ", i, " of a record is of token ", record.kept_tokens[i], " of ",
+                response_tokens, ", step ", record.kept_steps[i], ", among ", record.kept_counts[i], " ids");
+    ids += record.kept_counts[i];
+  }
+  check_ids(record.kept_ids, ids, vocab_size);
+}
+
+}  // namespace
+
 void check_record(const CandidateRecord& record, int64_t response_tokens, int64_t vocab_size) {
   const size_t terms = record.tokens.size();
   BICRL_CHECK(record.steps.size() == terms && record.excluded.size() == terms &&
@@ -38,10 +73,8 @@ void check_record(const CandidateRecord& record, int64_t response_tokens, int64_
                 record.steps[i], ", with ", record.excluded[i], " ids excluded");
     ids += std::max(record.excluded[i], 1);
   }
-  BICRL_CHECK(ids == static_cast<int64_t>(record.ids.size()), "a record has ", record.ids.size(),
-              " ids, its terms ask for ", ids);
-  BICRL_CHECK(std::ranges::all_of(record.ids, [&](int32_t id) { return id >= 0 && id < vocab_size; }),
-              "a record has an id outside the vocabulary of ", vocab_size);
+  check_ids(record.ids, ids, vocab_size);
+  check_restricted_draws(record, response_tokens, vocab_size);
 }
 
 }  // namespace bicrl

@@ -26,10 +26,17 @@ struct CandidateRecord {
   std::vector<int32_t> excluded;
   std::vector<int32_t> ids;            // of each term one after the other: max(excluded, 1) ids
   std::vector<float> log_likelihoods;  // [terms] under the policy that sampled
+  // With top-k or top-p alone: what each position drew among, whether it was accepted or has a term. Then
+  // log-likelihoods here and of the response's tokens are under the distribution over these ids.
+  std::vector<int32_t> kept_tokens, kept_steps;  // [restricted draws], as tokens and steps
+  std::vector<int32_t> kept_counts;              // [restricted draws] ids
+  std::vector<int32_t> kept_ids;                 // of each restricted draw one after the other, ascending
 
+  int64_t restricted_draws() const { return static_cast<int64_t>(kept_tokens.size()); }
   int64_t terms() const { return static_cast<int64_t>(tokens.size()); }
   void add_draw(int64_t token, int64_t step, int64_t id, float log_prob);
   void add_excluded(int64_t token, int64_t step, const std::vector<int64_t>& not_drawn, float log_mass);
+  void add_kept(int64_t token, int64_t step, const std::vector<int64_t>& drawn_among);
   bool operator==(const CandidateRecord&) const = default;
 };
 

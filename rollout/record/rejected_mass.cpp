@@ -44,7 +44,7 @@ AcceptanceCut acceptance_cut(const AcceptanceSettings& settings, std::span<const
 }
 
 RejectedMass rejected_mass(const at::Tensor& log_probs, const std::vector<AcceptanceCut>& cuts,
-                           const std::vector<int64_t>& offsets) {
+                           const std::vector<int64_t>& offsets, const at::Tensor& kept) {
   const auto positions = static_cast<int64_t>(cuts.size());
   BICRL_CHECK(log_probs.dim() == 2 && log_probs.size(0) == positions && std::ssize(offsets) == positions &&
                   log_probs.scalar_type() == at::kFloat,
@@ -56,7 +56,9 @@ RejectedMass rejected_mass(const at::Tensor& log_probs, const std::vector<Accept
   for (const AcceptanceCut& cut : cuts)
     lowest.push_back(std::max(std::log(cut.confidence) - kMargin, kLowest));
   const at::Tensor bounds = at::tensor(lowest, at::kFloat).to(log_probs.device()).unsqueeze(1);
-  const at::Tensor near = log_probs.ge(bounds).nonzero();  // [near, 2], row by row
+  at::Tensor is_near = log_probs.ge(bounds);
+  if (kept.defined()) is_near = is_near.logical_and(kept);
+  const at::Tensor near = is_near.nonzero();  // [near, 2], row by row
   const at::Tensor confidences = log_probs.index({near.select(1, 0), near.select(1, 1)}).exp().cpu();
   const at::Tensor places = near.cpu();
   const auto place = places.accessor<int64_t, 2>();
@@ -68,7 +70,14 @@ RejectedMass rejected_mass(const at::Tensor& log_probs, const std::vector<Accept
     out.ids[row].push_back(place[i][1]);
     ahead[row] += static_cast<double>(confidence[i]);
   }
-  for (const double mass : ahead) out.log_masses.push_back(static_cast<float>(log_complement(mass)));
+  std::vector<double> drawn_among(cuts.size(), 1.0);
+  if (kept.defined()) {
+    const at::Tensor masses = log_probs.exp().to(at::kDouble).masked_fill(kept.logical_not(), 0).sum(1).cpu();
+    for (size_t row = 0; row < cuts.size(); ++row)
+      drawn_among[row] = masses[static_cast<int64_t>(row)].item<double>();
+  }
+  for (size_t row = 0; row < cuts.size(); ++row)
+    out.log_masses.push_back(static_cast<float>(log_complement(ahead[row] / drawn_among[row])));
   return out;
 }
 

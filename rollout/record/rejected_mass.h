@@ -41,8 +41,10 @@ struct RejectedMass {
   std::vector<float> log_masses;          // of all others; 0 if there are no such ids
 };
 
-// log_probs: [positions, vocab] fp32. cuts, offsets: of each position its block's cut, and its offset there.
+// log_probs: [positions, vocab] fp32, whose exp() are the confidences. cuts, offsets: of each position its
+// block's cut, and its offset there. kept: [positions, vocab] bool, the ids that were drawn among, of whose
+// mass the masses are shares; undefined: all.
 RejectedMass rejected_mass(const at::Tensor& log_probs, const std::vector<AcceptanceCut>& cuts,
-                           const std::vector<int64_t>& offsets);
+                           const std::vector<int64_t>& offsets, const at::Tensor& kept = {});
 
 }  // namespace bicrl

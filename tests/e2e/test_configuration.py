@@ -34,8 +34,8 @@ with folder() as temporary:
     refused([SMALL_RUN, "verifier.server.wrokers=2"], "wrokers", "workers")
     refused(["no/such/file.yaml"], "no/such/file.yaml")
     for objective in ("draws", "exact"):
-        refused([SMALL_RUN, f"stages.0.update.objective={objective}", "rollout.top_k=5"], "stages", "objective", "'top_k' and 'top_p' restrict")
         refused([SMALL_RUN, f"stages.0.update.objective={objective}", "stages.0.update.shrink=2"], "shrink", "objective: trace")
+    refused([SMALL_RUN, "stages.0.update.objective=exact", "rollout.top_k=5", "rollout.reference_confidence=true"], "stages", "objective", "reference_confidence")
     refused([SMALL_RUN, "policy.device=tpu"], "policy.device", "cpu", "cuda")
 
     reward = f"{temporary}/reward.yaml"

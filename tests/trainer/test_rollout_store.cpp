@@ -27,6 +27,7 @@ Rollout rollout_of(const std::string& text, int64_t response_tokens) {
     r.candidates.kind = CandidateTerms::kRejected;
     r.candidates.add_excluded(3, 1, {150'000, 7}, -0.25f);
     r.candidates.add_draw(11, 2, 150'001, -4.5f);
+    r.candidates.add_kept(11, 2, {6, 150'001});
   }
   r.finish = FinishReason::kDelimiter;
   r.denoise_steps = 3;

@@ -17,7 +17,7 @@ namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kRolloutsFormat = "bicrl rollouts 3";
+constexpr const char* kRolloutsFormat = "bicrl rollouts 4";
 
 // The arrays of a rollout, by their names in the file: `visit` gets a name and what finds the array.
 template <class Visit>
@@ -38,6 +38,10 @@ void for_each_array(const Visit& visit) {
   of_record("candidate_excluded", &CandidateRecord::excluded);
   of_record("candidate_ids", &CandidateRecord::ids);
   of_record("candidate_log_likelihoods", &CandidateRecord::log_likelihoods);
+  of_record("kept_tokens", &CandidateRecord::kept_tokens);
+  of_record("kept_steps", &CandidateRecord::kept_steps);
+  of_record("kept_counts", &CandidateRecord::kept_counts);
+  of_record("kept_ids", &CandidateRecord::kept_ids);
 }
 
 // Each as one flat tensor of all turns' values, in order.
@@ -93,7 +97,9 @@ nlohmann::json header_of(const Episode& episode) {
     if (candidates.kind != CandidateTerms::kNone)
       turn["candidates"] = {{"kind", static_cast<int>(candidates.kind)},
                             {"terms", candidates.terms()},
-                            {"ids", candidates.ids.size()}};
+                            {"ids", candidates.ids.size()},
+                            {"restricted_draws", candidates.restricted_draws()},
+                            {"kept_ids", candidates.kept_ids.size()}};
   }
   return header;
 }
@@ -110,16 +116,22 @@ std::string hash_of(const NamedTensors& tensors, const std::string& responses) {
 void read_arrays(const nlohmann::json& header, ArrayReader& arrays, Rollout& r) {
   if (r.prompt_tokens < 0) throw InputError("a value is out of range");
   const auto tokens = header.at("tokens").get<int64_t>();
-  int64_t terms = 0, ids = 0;
+  int64_t terms = 0, ids = 0, restricted_draws = 0, kept_ids = 0;
   if (const auto found = header.find("candidates"); found != header.end()) {
     r.candidates.kind = candidate_terms_of(found->at("kind").get<int64_t>());
     terms = found->at("terms").get<int64_t>();
     ids = found->at("ids").get<int64_t>();
+    restricted_draws = found->at("restricted_draws").get<int64_t>();
+    kept_ids = found->at("kept_ids").get<int64_t>();
   }
   const std::map<std::string, int64_t> lengths = {{"tokens", tokens},
                                                   {"step_map", tokens - r.prompt_tokens},
                                                   {"log_probs", tokens - r.prompt_tokens},
-                                                  {"candidate_ids", ids}};
+                                                  {"candidate_ids", ids},
+                                                  {"kept_tokens", restricted_draws},
+                                                  {"kept_steps", restricted_draws},
+                                                  {"kept_counts", restricted_draws},
+                                                  {"kept_ids", kept_ids}};
   for_each_array([&](const char* name, const auto& array_of) {
     const auto length = lengths.find(name);
     arrays.take(name, length == lengths.end() ? terms : length->second, array_of(r));

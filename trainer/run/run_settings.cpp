@@ -75,10 +75,10 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
                                               stage.steps, stage.responses_per_step(), seed,
                                               stage.imitation.updates, stage.imitation.sft);
   stage.decoding.recorded = stage.updater.objective->recorded_candidates();
-  if (stage.decoding.recorded != CandidateTerms::kNone && stage.decoding.sampling.is_restricted())
+  if (stage.decoding.recorded == CandidateTerms::kRejected && stage.decoding.sampling.reference_confidence)
     section.section("update").reject("objective",
-                                     "scores candidates under the distribution that they are drawn from, "
-                                     "which 'top_k' and 'top_p' restrict: use 'objective: trace' with them");
+                                     "compares confidences before 'top_k' and 'top_p', and "
+                                     "'reference_confidence' takes them after these: use 'objective: draws'");
   return stage;
 }
 

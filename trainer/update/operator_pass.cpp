@@ -19,21 +19,37 @@ namespace {
 constexpr int64_t kLogitsPerChunk = int64_t{1} << 23;
 constexpr int64_t kLogitsPerGpuChunk = int64_t{1} << 26;
 
-// Log-likelihoods of a chunk whose log_probs are the labels' alone. all: [rows, vocab] log-probabilities.
-at::Tensor with_excluded(const ScoredChunk& chunk, const at::Tensor& all, const PackedBatch& batch) {
-  at::Tensor mass = chunk.log_probs.exp();
-  const auto& tokens = batch.host_other_tokens;
-  const auto first = std::ranges::lower_bound(tokens, chunk.begin);
-  const auto end = std::ranges::lower_bound(tokens, chunk.begin + all.size(0));
-  if (first != end) {
-    const auto of_chunk = [&](const at::Tensor& others) {
-      return others.narrow(0, first - tokens.begin(), end - first);
-    };
-    const at::Tensor rows = of_chunk(batch.other_tokens) - chunk.begin;
-    mass = mass.index_add(0, rows, all.index({rows, of_chunk(batch.other_ids)}).exp());
+// Adds the probabilities of ids, each of the token at its place, to `mass`. all: [rows, vocab]
+// log-probabilities of a chunk that begins with token `begin`.
+at::Tensor add_masses(const at::Tensor& mass, const at::Tensor& all, int64_t begin,
+                      const std::vector<int64_t>& host_tokens, const at::Tensor& tokens,
+                      const at::Tensor& ids) {
+  const auto first = std::ranges::lower_bound(host_tokens, begin);
+  const auto end = std::ranges::lower_bound(host_tokens, begin + all.size(0));
+  if (first == end) return mass;
+  const auto of_chunk = [&](const at::Tensor& column) {
+    return column.narrow(0, first - host_tokens.begin(), end - first);
+  };
+  const at::Tensor rows = of_chunk(tokens) - begin;
+  return mass.index_add(0, rows, all.index({rows, of_chunk(ids)}).exp());
+}
+
+// Log-likelihoods of a chunk whose log_probs are the labels' alone: of drawing none of the excluded ids, and
+// under the distribution over the ids that were drawn among.
+at::Tensor candidate_likelihoods(const ScoredChunk& chunk, const at::Tensor& all, const PackedBatch& batch) {
+  at::Tensor drawn_among;  // of tokens without a restriction 1
+  if (batch.kept_ids.defined()) {
+    const at::Tensor kept = add_masses(at::zeros_like(chunk.log_probs), all, chunk.begin,
+                                       batch.host_kept_tokens, batch.kept_tokens, batch.kept_ids);
+    drawn_among = at::where(kept.detach().gt(0), kept, at::ones_like(kept));
   }
+  const at::Tensor labels = drawn_among.defined() ? chunk.log_probs - drawn_among.log() : chunk.log_probs;
+  if (!batch.excluded.defined()) return labels;
+  at::Tensor mass = add_masses(chunk.log_probs.exp(), all, chunk.begin, batch.host_other_tokens,
+                               batch.other_tokens, batch.other_ids);
+  if (drawn_among.defined()) mass = mass / drawn_among;
   const at::Tensor excludes = batch.excluded.narrow(0, chunk.begin, all.size(0)).gt(0);
-  return at::where(excludes, log_complement(mass), chunk.log_probs);
+  return at::where(excludes, log_complement(mass), labels);
 }
 
 }  // namespace
@@ -78,7 +94,8 @@ ScoredChunk OperatorPass::score(const at::Tensor& logits, const PackedBatch& bat
   ScoredChunk chunk;
   chunk.begin = begin;
   chunk.log_probs = all.gather(1, batch.labels.narrow(0, begin, logits.size(0)).unsqueeze(1)).squeeze(1);
-  if (batch.excluded.defined()) chunk.log_probs = with_excluded(chunk, all, batch);
+  if (batch.excluded.defined() || batch.kept_ids.defined())
+    chunk.log_probs = candidate_likelihoods(chunk, all, batch);
   const auto values = all.detach();
   // The clamp turns 0 * -inf of forbidden ids into 0.
   chunk.entropy = (values.exp() * values.clamp_min(-1e30)).sum(-1).neg();

@@ -7,11 +7,14 @@
 #include <ATen/core/grad_mode.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <deque>
 #include <map>
 
 #include "common/rng.h"
 #include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
+#include "rollout/decoding/sampling.h"
 #include "rollout/decoding/sequence.h"
 #include "rollout/record/rejected_mass.h"
 #include "tests/support/support.h"
@@ -37,6 +40,8 @@ struct Case {
   std::string delimiter{};       // of a clamp
   bool equal_positions = false;  // distributions do not depend on the position, so that confidences are equal
   uint64_t seed = 1;
+  int64_t top_k = 0;
+  double top_p = 1;
 };
 
 // A draw in a context, of which the table below has a row for each position of the block.
@@ -87,7 +92,8 @@ class Enumeration {
     }
     return flat_gradient(policy_, [&] {
       std::vector<at::Tensor> tables;
-      for (const auto& tokens : contexts_) tables.push_back(table_of(tokens));
+      for (size_t i = 0; i < contexts_.size(); ++i)
+        tables.push_back(restricted(table_of(contexts_[i]), contexts_[i].kept));
       const at::Tensor drawn = at::cat(tables).flatten().index_select(0, at::tensor(draws, at::kLong));
       const at::Tensor log_probs = at::zeros({std::ssize(responses_)}, at::kDouble)
                                        .index_add(0, at::tensor(responses, at::kLong), drawn.to(at::kDouble));
@@ -139,24 +145,52 @@ class Enumeration {
     return policy;
   }
 
-  // [block_size, vocab] of the last block.
-  at::Tensor table_of(const std::vector<int64_t>& tokens) const {
+  // Of the last block of `tokens`, [block_size, vocab] each: the policy's log-probabilities, those that are
+  // drawn from, and the ids of these by the sampler (undefined: all).
+  struct Context {
+    std::vector<int64_t> tokens;
+    at::Tensor log_probs, drawn, kept;
+  };
+
+  at::Tensor logits_of(const std::vector<int64_t>& tokens) const {
     const auto count = std::ssize(tokens);
     const int64_t b = case_.block_size;
     DenseMaskAttention attention(block_causal_mask(count, b, at::kCPU));
     const auto hidden =
         policy_.hidden(at::tensor(tokens, at::kLong), at::arange(count, at::kLong), attention);
-    return policy_log_softmax(policy_.logits(hidden.narrow(0, count - b, b)), allowed_, case_.temperature);
+    return policy_.logits(hidden.narrow(0, count - b, b));
+  }
+  at::Tensor table_of(const Context& context) const {
+    return policy_log_softmax(logits_of(context.tokens), allowed_, case_.temperature);
+  }
+  static at::Tensor restricted(const at::Tensor& log_probs, const at::Tensor& kept) {
+    if (!kept.defined()) return log_probs;
+    const at::Tensor among = log_probs.masked_fill(kept.logical_not(), -INFINITY);
+    return log_probs - among.logsumexp(1, /*keepdim=*/true);
   }
 
   size_t context_of(const std::vector<int64_t>& tokens) {
     const auto [found, is_new] = numbers_.try_emplace(tokens, contexts_.size());
     if (is_new) {
       const at::NoGradGuard guard;
-      contexts_.push_back(tokens);
-      log_probs_.push_back(table_of(tokens));
+      Context& context = contexts_.emplace_back();
+      context.tokens = tokens;
+      context.log_probs = table_of(context);
+      const at::Tensor logits = logits_of(tokens).to(at::kFloat);
+      context.kept =
+          sample_candidates(logits, allowed_, at::zeros({case_.block_size}, at::kDouble),
+                            {.temperature = case_.temperature, .top_k = case_.top_k, .top_p = case_.top_p})
+              .kept;
+      context.drawn = restricted(context.log_probs, context.kept);
     }
     return found->second;
+  }
+
+  static std::vector<int64_t> ids_of(const at::Tensor& kept) {
+    std::vector<int64_t> ids;
+    for (int64_t id = 0; id < kept.numel(); ++id)
+      if (kept[id].item<bool>()) ids.push_back(id);
+    return ids;
   }
 
   void walk(Sequence sequence, const std::vector<DrawAt>& path, double probability) {
@@ -187,16 +221,19 @@ class Enumeration {
   void step(Sequence sequence, size_t context, const std::vector<int64_t>& masked,
             const std::vector<int64_t>& drawn, std::vector<DrawAt> path, double probability) {
     const int64_t b = case_.block_size;
-    const at::Tensor wide = log_probs_[context], log_probs = wide.to(at::kFloat);
+    const Context& here = contexts_[context];
+    const at::Tensor wide = here.log_probs, log_probs = wide.to(at::kFloat);
+    for (size_t i = 0; i < masked.size() && here.kept.defined(); ++i)
+      if (!here.kept[masked[i]][drawn[i]].item<bool>()) return;
     const at::Tensor score = at::zeros({1, b}, at::kFloat), open = at::zeros({1, b}, at::kBool);
     std::vector<float> confidence(b, 0.0f), of_drawn(b, 0.0f);
     for (size_t i = 0; i < masked.size(); ++i) {
       const int64_t offset = masked[i];
       const at::Tensor log_prob = log_probs[offset][drawn[i]];
       path.push_back({context, offset, drawn[i]});
-      probability *= std::exp(wide[offset][drawn[i]].item<double>());
+      probability *= std::exp(here.drawn[offset][drawn[i]].item<double>());
       confidence[offset] = log_prob.exp().item<float>();
-      of_drawn[offset] = log_prob.item<float>();
+      of_drawn[offset] = here.drawn[offset][drawn[i]].item<float>();
       open[0][offset] = true;
       score[0][offset] = score_of(wide[offset], offset, confidence[offset]);
     }
@@ -207,13 +244,17 @@ class Enumeration {
     for (int64_t offset : masked) accepted[offset] = chosen[0][offset].item<bool>();
     for (size_t i = 0; i < masked.size(); ++i) {
       const int64_t offset = masked[i];
+      if (here.kept.defined() && recorded_ != CandidateTerms::kNone)
+        sequence.record_kept(offset, ids_of(here.kept[offset]));
       if (accepted[offset]) {
         sequence.accept(offset, drawn[i], of_drawn[offset]);
       } else if (recorded_ == CandidateTerms::kDraws) {
         sequence.record_draw(offset, drawn[i], of_drawn[offset]);
       } else if (recorded_ == CandidateTerms::kRejected && accepts_by_confidence(case_.strategy)) {
         const AcceptanceCut cut = acceptance_cut(acceptance_, confidence, accepted);
-        const RejectedMass mass = rejected_mass(log_probs[offset].unsqueeze(0), {cut}, {offset});
+        const RejectedMass mass =
+            rejected_mass(log_probs[offset].unsqueeze(0), {cut}, {offset},
+                          here.kept.defined() ? here.kept[offset].unsqueeze(0) : at::Tensor());
         if (!mass.ids[0].empty()) sequence.record_excluded(offset, mass.ids[0], mass.log_masses[0]);
       }
     }
@@ -236,8 +277,7 @@ class Enumeration {
   AcceptanceSettings acceptance_;
   std::vector<Response> responses_;
   std::map<std::vector<int64_t>, size_t> numbers_;
-  std::vector<std::vector<int64_t>> contexts_;
-  std::vector<at::Tensor> log_probs_;
+  std::deque<Context> contexts_;
   UpdateStatistics statistics_;
 };
 
@@ -326,6 +366,36 @@ TEST_CASE("draws and exact have the gradient of the expected reward where trace 
     const Figures published = figures_of(c, "trace");
     CHECK(published.cosine < 0.999);
     CHECK(published.score > 1e-3);
+  }
+}
+
+TEST_CASE("under top-k and top-p draws and exact score the distribution that was drawn from") {
+  Case c{.ids = 5};
+  SECTION("dynamic, top-k") { c.top_k = 3; }
+  SECTION("dynamic, top-p") { c.top_p = 0.8; }
+  SECTION("static, both") {
+    c.strategy = kStatic;
+    c.top_k = 4;
+    c.top_p = 0.9;
+  }
+  SECTION("dynamic, an end token behind which draws count, top-k") {
+    c = {.block_size = 3, .ids = 4, .prompt_tokens = 3, .new_tokens = 3, .has_end = true, .top_k = 2};
+  }
+  SECTION("sequential, top-k") {
+    c.strategy = AcceptanceStrategy::kSequential;
+    c.top_k = 2;
+  }
+  c.temperature = 1;
+  for (c.seed = 1; c.seed <= 3; ++c.seed) {
+    INFO("seed " << c.seed);
+    for (const std::string objective : {"draws", "exact"}) {
+      INFO(objective);
+      const Figures f = figures_of(c, objective);
+      CHECK(f.cosine > 0.999995);
+      CHECK(std::abs(f.norm - 1) < 1e-3);
+      CHECK(f.score < 1e-3);
+    }
+    CHECK(figures_of(c, "trace").score > 1e-3);
   }
 }
 

@@ -115,7 +115,7 @@ at::Tensor KernelPass::log_probs(const PackedBatch& batch, double temperature) {
 
 void KernelPass::backward(const PackedBatch& batch, double temperature, const Loss& loss,
                           GradientSink& sink) {
-  BICRL_CHECK(!batch.excluded.defined(), "kernels score labels alone");
+  BICRL_CHECK(!batch.excluded.defined() && !batch.kept_ids.defined(), "kernels score labels alone");
   const Use use(*this, batch);
   const auto attention = attention_->make(batch.segments, batch.rows());
   operations_.begin_pass();

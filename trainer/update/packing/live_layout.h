@@ -23,6 +23,8 @@ struct ScoredToken {
   double reference_log_prob = 0;  // under the policy that the divergence is measured to
   // If there are ids: what is scored is that the position drew none of them, of which `label` is the first.
   std::vector<int64_t> excluded{};
+  // If there are ids: the position drew among them alone, so that its likelihood is under their distribution.
+  std::vector<int64_t> kept{};
   // A probability: the loss asks for the mass of ids below it (ScoredChunk); 0: it does not.
   double mass_limit = 0;
 };

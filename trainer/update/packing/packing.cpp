@@ -153,6 +153,10 @@ class BatchBuilder {
         mass_limits_.push_back(token.mass_limit);
         asks_for_masses_ |= token.mass_limit > 0;
         add_excluded(token);
+        for (const int64_t id : token.kept) {
+          batch_.host_kept_tokens.push_back(size_of(selected_) - 1);
+          kept_ids_.push_back(id);
+        }
       }
       add_rows(noisy.inputs, noisy.block * settings_.block_size);
     }
@@ -161,8 +165,8 @@ class BatchBuilder {
   PackedBatch finish() {
     batch_.segments = segments_.finish();
     // Every column has values of eight bytes.
-    const int64_t values =
-        2 * rows() + (6 + asks_for_masses_ + excludes_) * size_of(selected_) + 2 * size_of(other_ids_);
+    const int64_t values = 2 * rows() + (6 + asks_for_masses_ + excludes_) * size_of(selected_) +
+                           2 * (size_of(other_ids_) + size_of(kept_ids_));
     const bool to_gpu = settings_.device.is_cuda();
     host_ = at::empty({values}, at::TensorOptions().dtype(at::kLong).pinned_memory(to_gpu));
     std::vector<std::pair<at::Tensor*, at::ScalarType>> columns;
@@ -186,6 +190,10 @@ class BatchBuilder {
     if (!other_ids_.empty()) {
       put(batch_.other_tokens, at::kLong, batch_.host_other_tokens);
       put(batch_.other_ids, at::kLong, other_ids_);
+    }
+    if (!kept_ids_.empty()) {
+      put(batch_.kept_tokens, at::kLong, batch_.host_kept_tokens);
+      put(batch_.kept_ids, at::kLong, kept_ids_);
     }
     const at::Tensor all = to_gpu ? host_.to(settings_.device, /*non_blocking=*/true) : host_;
     for (size_t i = 0; i < columns.size(); ++i)
@@ -216,7 +224,7 @@ class BatchBuilder {
   PackedBatch batch_;
   std::vector<int64_t> positions_, selected_, labels_;
   std::vector<double> old_log_probs_, reference_log_probs_, advantages_, weights_, mass_limits_;
-  std::vector<int64_t> excluded_, other_ids_;
+  std::vector<int64_t> excluded_, other_ids_, kept_ids_;
   bool asks_for_masses_ = false, excludes_ = false;
   at::Tensor host_;
 };

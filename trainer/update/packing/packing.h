@@ -32,6 +32,9 @@ struct PackedBatch {
   // Excluded ids beyond the labels, by token, ascending, and on the host too. Undefined: there are none.
   at::Tensor other_tokens{}, other_ids{};  // [others] int64
   std::vector<int64_t> host_other_tokens{};
+  // The ids that restricted tokens were drawn among (ScoredToken), likewise. Undefined: no token is.
+  at::Tensor kept_tokens{}, kept_ids{};  // [kept] int64
+  std::vector<int64_t> host_kept_tokens{};
 
   int64_t rows() const { return tokens.size(0); }
   int64_t scored() const { return selected.size(0); }
