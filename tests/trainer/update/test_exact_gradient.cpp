@@ -233,7 +233,9 @@ class Enumeration {
       path.push_back({context, offset, drawn[i]});
       probability *= std::exp(here.drawn[offset][drawn[i]].item<double>());
       confidence[offset] = log_prob.exp().item<float>();
-      of_drawn[offset] = here.drawn[offset][drawn[i]].item<float>();
+      // Without a record the sampler keeps those of the whole distribution.
+      const at::Tensor& kept_as = recorded_ == CandidateTerms::kNone ? wide : here.drawn;
+      of_drawn[offset] = kept_as[offset][drawn[i]].item<float>();
       open[0][offset] = true;
       score[0][offset] = score_of(wide[offset], offset, confidence[offset]);
     }
