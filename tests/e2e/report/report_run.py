@@ -44,7 +44,7 @@ class RunMaker:
         (folder / "config.yaml").write_text("run:\n  seed: 1\n")
 
     def state(self, finished):
-        (self.folder / "run.json").write_text(json.dumps({"format": 5, "protocol": "8", "finished": finished,
+        (self.folder / "run.json").write_text(json.dumps({"format": 6, "protocol": "8", "finished": finished,
                                                           "machine": {"processor": "some CPU"}}) + "\n")
 
     def line(self, file, entry):
