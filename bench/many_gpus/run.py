@@ -182,7 +182,7 @@ def run_all(options):
             print(f"{part.name}: not begun, {'as ' + missing[0] + ' is not done' if missing else 'the budget is spent'}", flush=True)
             continue
         states[part.name] = run_part(part, options, left_s)["state"]
-        if part.name == "resumed":  # room for the next ones'
+        if part.name == "resumed" and states[part.name] == "done":  # room for the next ones'
             for name in ("steps.d", "weights.d"):
                 shutil.rmtree(options.out / name, ignore_errors=True)
 

@@ -133,7 +133,8 @@ def resumed(launcher, log, begin, patience):
         time.sleep(0.05)
     at = re.search(r"going on after (\S+) step (\d+) of", text)
     # Of the first stage: another one would follow its steps.
-    return {"after": at[0] if at else "the run begins anew", "steps_before": int(at[2]) if at else 0, "ready_after_s": round(time.monotonic() - begin, 2)}
+    otherwise = "the run begins anew" if launcher.poll() is None else "the run ended before its first step"
+    return {"after": at[0] if at else otherwise, "steps_before": int(at[2]) if at else 0, "ready_after_s": round(time.monotonic() - begin, 2)}
 
 
 def measure(options):

@@ -1,6 +1,7 @@
-"""`trainer.placement: auto`: where verdicts are slow and an update is long, two ranks divide the work after their first steps, and a run that
-is killed after that goes on as it was decided."""
+"""`trainer.placement: auto`: where verdicts take longer than an update, two ranks divide the work after their first steps, and a run that is
+killed after that goes on as it was decided."""
 import hashlib
+import json
 import time
 from pathlib import Path
 
@@ -10,19 +11,21 @@ from support import bicrl, expect, folder, killed, read_json, read_lines, reprod
 RANKS = 2
 TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.development_compositions=4", "tasks.synthetic.max_length=2"]
 # Several epochs, so that an update takes its time.
-SMALL = [*TASKS, "warm_up.steps=0", "stages.0.steps=6", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4", "stages.0.update.epochs=8",
-         "stages.0.update.learning_rate=1e-3", "stages.1.steps=0", "evaluation.tasks=0", "rollout.max_new_tokens=16", "rollout.max_active=1",
+SMALL = [*TASKS, "warm_up.steps=0", "stages.0.steps=6", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4", "stages.0.update.epochs=4",
+         "stages.0.update.learning_rate=1e-3", "stages.1.steps=0", "evaluation.tasks=0", "rollout.max_new_tokens=16",
          "run.checkpoint_every_s=0.01", "trainer.placement=auto"]
 REWARD = "rule: binary\ncorrect: 1\nwrong: 0\ntruncated: score\n"  # a fresh policy's responses do not end
 
 
 class SlowGrader(GradingServer):
-    """Verdicts take so long that ranks which wait for them could train meanwhile."""
+    """Verdicts take twice as long as the update before them, on whatever machine: ranks that wait for them could train meanwhile."""
 
-    seconds = 4
+    run = None
 
     def Verify(self, request, context):
-        time.sleep(self.seconds)
+        file = Path(self.run, "metrics.jsonl") if self.run else None
+        steps = file.read_text().split("\n")[:-1] if file and file.exists() else []  # whole lines
+        time.sleep(2 * json.loads(steps[-1])["train_seconds"] if steps else 0)
         return super().Verify(request, context)
 
 
@@ -47,6 +50,7 @@ with folder() as temporary:
     common = [f"reward={temporary}/reward.yaml", f"verifier.addresses=[{grader.address}]"]
     moved = [*common, "trainer.max_staleness=1"]
     whole, interrupted = f"{temporary}/whole", f"{temporary}/interrupted"
+    grader.run = whole
     code, out, err = bicrl(*words(whole, *moved), ranks=RANKS)
     expect(code == 0, "the run ends", code, out, err)
     expect("trainer.placement: auto is split with 1 that generate: forecast" in out + err, "it says what it chose, and why", out, err)
@@ -56,8 +60,9 @@ with folder() as temporary:
     state = read_json(f"{whole}/checkpoints/infilling/trainer/state.json")
     expect(state["placement"] == {"ranks": 2, "generators": 1}, "the choice is kept", state)
 
+    grader.run = interrupted
     killed(words(interrupted, *moved), RANKS, lambda: steps_done(interrupted) >= 5)
-    grader.seconds = 0  # by these times the choice would be another one
+    grader.run = None  # by these times the choice would be another one
     code, out, err = bicrl(*words(interrupted, *moved), ranks=RANKS)
     expect(code == 0 and "auto is" not in out + err, "what was decided stays", code, out, err)
     expect("of which the last 1 only generate" in out + err, "and the run goes on with it", out, err)

@@ -111,8 +111,8 @@ TEST_CASE("a cache that does not fit is limited to what the memory has room for,
   const Placement four = Placement::colocated(4);
   // Long responses, many at a time: generation needs most, and no other form leaves more for the cache.
   const std::vector<std::string> generating = {"evaluation.tasks=0",          "trainer.sharding_stage=1",
-                                               "trainer.recompute=full",      "rollout.max_active=64",
-                                               "rollout.max_new_tokens=1500", "stages.0.tasks_per_step=64"};
+                                               "trainer.recompute=full",      "rollout.max_active=256",
+                                               "rollout.max_new_tokens=1500", "stages.0.tasks_per_step=128"};
   const GpuRun run(generating);
   const MemoryBudget whole = run.budget(1, Recompute::kFull, four);
   REQUIRE(whole.generating_bytes() > whole.training_bytes());
