@@ -388,7 +388,7 @@ TEST_CASE("under top-k and top-p draws and exact score the distribution that was
     c.top_k = 2;
   }
   c.temperature = 1;
-  for (c.seed = 1; c.seed <= 3; ++c.seed) {
+  for (c.seed = 1; c.seed <= 2; ++c.seed) {
     INFO("seed " << c.seed);
     for (const std::string objective : {"draws", "exact"}) {
       INFO(objective);
