@@ -31,9 +31,17 @@ Episode revised_episode() {
     turn.rollout.prompt_tokens = 2;
     turn.rollout.step_map = {1, -2};
     turn.rollout.log_probs = {-0.1f, std::numeric_limits<float>::denorm_min()};
-    if (i > 0)  // tokens, steps, excluded, ids, log-likelihoods
-      turn.rollout.candidates = {
-          CandidateTerms::kRejected, {0, 1}, {1, 2}, {2, 0}, {7, 9, 8}, {-0.3f, -0.4f}};
+    if (i > 0)
+      turn.rollout.candidates = {.kind = CandidateTerms::kRejected,
+                                 .tokens = {0, 1},
+                                 .steps = {1, 2},
+                                 .excluded = {2, 0},
+                                 .ids = {7, 9, 8},
+                                 .log_likelihoods = {-0.3f, -0.4f},
+                                 .kept_tokens = {0, 1},
+                                 .kept_steps = {2, 2},
+                                 .kept_counts = {1, 2},
+                                 .kept_ids = {7, 8, 9}};
     turn.rollout.finish = i ? FinishReason::kDelimiter : FinishReason::kTokenLimit;
     turn.rollout.tokens_left = 11 * i;
     turn.rollout.text = "text \xff";  // no UTF-8
