@@ -29,10 +29,10 @@ def trace(run):
     return timeless, files, Path(run, "responses.jsonl").read_text(), held_out
 
 
-def start(run, *overrides):
+def start(run, *overrides, **environment):
     words = [*MPIRUN, "-np", "2", BINARY, "train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, *overrides]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-                            cwd=SOURCE, env=ENVIRONMENT)
+                            cwd=SOURCE, env={**ENVIRONMENT, **environment})
 
 
 def wait_for_steps(process, run, steps):
@@ -106,7 +106,8 @@ with folder() as temporary:
     # A second run asks for the directory of one that is at work, which is then stopped.
     long = f"{temporary}/long"
     endless = "warm_up.steps=100000"
-    process = start(long, endless)
+    # On a busy machine a step may take longer than ranks have by default.
+    process = start(long, endless, OMPI_MCA_odls_base_sigkill_timeout="60")
     wait_for_steps(process, long, 3)
     other = start(long, endless)
     output, _ = other.communicate(timeout=300)
