@@ -107,7 +107,7 @@ with folder() as temporary:
     long = f"{temporary}/long"
     endless = "warm_up.steps=100000"
     # On a busy machine a step may take longer than ranks have by default.
-    process = start(long, endless, OMPI_MCA_odls_base_sigkill_timeout="60")
+    process = start(long, endless, OMPI_MCA_odls_base_sigkill_timeout="10")
     wait_for_steps(process, long, 3)
     other = start(long, endless)
     output, _ = other.communicate(timeout=300)
