@@ -135,8 +135,8 @@ TEST_CASE("a cache that does not fit is limited to what the memory has room for,
       CHECK(stage.decoding.cache_tokens == plan.cache_tokens);
   }
   // A limit of the settings stays.
-  std::vector<std::string> own = generating;
-  own.push_back("rollout.cache_tokens=4096");
+  std::vector<std::string> own = {"rollout.cache_tokens=4096"};
+  own.insert(own.end(), generating.begin(), generating.end());
   const GpuRun named(own);
   CHECK(with_plan(named.settings, named.plan(four, enough)).stages[0].decoding.cache_tokens == 4096);
 }
