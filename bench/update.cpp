@@ -15,7 +15,7 @@
 #include <functional>
 
 #include "bench/kernel_times.h"
-#include "bench/many_gpus/update_rows.h"
+#include "bench/many_gpus/update_options.h"
 #include "bench/random_weights.h"
 #include "common/clock.h"
 #include "common/error.h"
@@ -31,11 +31,7 @@
 namespace bicrl {
 namespace {
 
-struct Settings : UpdateRows {
-  std::string shape;
-  int64_t layers = 0;  // 0: all
-  int64_t tokens_per_pack = 1 << 20;
-  std::string recompute = "none";
+struct Settings : UpdateOptions {
   int64_t lora_rank = 0;
   int64_t repeats = 5;
   bool passes_only = false;
@@ -268,8 +264,7 @@ void print_optimizer(const Work& w, double optimizer_ms, double bound, double wh
 }
 
 void run(const Settings& s) {
-  PolicyConfig config = PolicyConfig::from_file(s.shape);
-  if (s.layers > 0) config.layers = s.layers;
+  const PolicyConfig config = s.config();
   const at::Device device(at::kCUDA, 0);
   Transformer policy = Transformer::from_source(config, RandomWeights(config), device, at::kBFloat16);
   std::optional<LoraConfig> lora;
@@ -281,15 +276,10 @@ void run(const Settings& s) {
   const at::Tensor allowed = allowed_ids(config, config.vocab_size, device);
   SingleProcessControl control;
   SingleProcessTensors tensors;
-  UpdaterSettings settings;
-  settings.tokens_per_pack = s.tokens_per_pack;
-  settings.learning_rate.peak = 1e-6;
-  const Recompute recompute = s.recompute == "full"        ? Recompute::kFull
-                              : s.recompute == "selective" ? Recompute::kSelective
-                                                           : Recompute::kNone;
+  const Recompute recompute = s.recompute();
   std::optional<PolicyUpdater> updater;
-  if (!s.passes_only) updater.emplace(policy, allowed, settings, control, tensors, Sharding{}, recompute);
-  Work w{s, policy, make_experiences(s, config)};
+  if (!s.passes_only) updater.emplace(policy, allowed, s.updater(), control, tensors, Sharding{}, recompute);
+  Work w{s, policy, make_experiences(s.rows, config)};
 
   std::vector<LiveSequence> sequences;
   for (const Experience& e : w.experiences) sequences.push_back(rollout_sequence(e, config, 1));
@@ -311,7 +301,7 @@ void run(const Settings& s) {
       "%s, %ld layers, %ld rows in %zu packs, %ld scored, %.0f pairs a row; recompute %s, adapters of rank "
       "%ld\n",
       s.shape.c_str(), config.layers, w.rows, packs.count(), w.scored,
-      static_cast<double>(w.pairs) / static_cast<double>(w.rows), s.recompute.c_str(), s.lora_rank);
+      static_cast<double>(w.pairs) / static_cast<double>(w.rows), s.recompute_name.c_str(), s.lora_rank);
   fflush(stdout);
 
   const double forward_backward =
@@ -339,17 +329,8 @@ void run(const Settings& s) {
 int main(int argc, char** argv) {
   bicrl::Settings s;
   CLI::App app("Measures an update on the GPU at hand");
-  app.add_option("shape", s.shape, "config.json of the policy")->required();
-  app.add_option("--layers", s.layers, "so many of the policy's layers; 0: all");
-  app.add_option("--groups", s.groups, "prompts");
-  app.add_option("--samples", s.samples, "responses to a prompt");
-  app.add_option("--prompt", s.prompt, "tokens of a prompt");
-  app.add_option("--response", s.response, "tokens of a response");
-  app.add_option("--shortest", s.shortest, "of the shortest response of a group, if they differ");
-  app.add_option("--rounds", s.rounds, "denoising rounds of a block, two scored tokens each")
-      ->check(CLI::Range(1, 2));
-  app.add_option("--tokens-per-pack", s.tokens_per_pack);
-  app.add_option("--recompute", s.recompute)->check(CLI::IsMember({"none", "selective", "full"}));
+  s.tokens_per_pack = 1 << 20;
+  s.add_to(app);
   app.add_option("--lora", s.lora_rank, "rank of adapters, which alone are trained; 0: none");
   app.add_option("--repeats", s.repeats);
   app.add_flag("--passes-only", s.passes_only, "without an optimizer and its state");

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "bench/many_gpus/rank_device.h"
-#include "bench/many_gpus/update_rows.h"
+#include "bench/many_gpus/update_options.h"
 #include "bench/random_weights.h"
 #include "bench/wide_tokenizer.h"
 #include "common/clock.h"
@@ -23,11 +23,9 @@
 namespace bicrl {
 namespace {
 
-struct SwitchSettings {
-  std::string shape, recompute = "none", device = "cuda", tokenizer = "configs/quickstart";
-  UpdateRows rows{.groups = 1};
-  int64_t layers = 0;  // 0: all
-  int64_t switches = 200, stage = 0, tokens_per_pack = 17000;
+struct SwitchSettings : UpdateOptions {
+  std::string device = "cuda", tokenizer = "configs/quickstart";
+  int64_t switches = 200, stage = 0;
   int64_t sequences = 48, cache_tokens = 0, new_tokens = 8;
 };
 
@@ -76,18 +74,11 @@ void run(const SwitchSettings& s) {
   MpiControlPlane control(session);
   const RankDevice own(s.device, control);
   const std::unique_ptr<TensorPlane> tensors = make_tensor_plane(session, control, own.device);
-  PolicyConfig config = PolicyConfig::from_file(s.shape);
-  if (s.layers > 0) config.layers = s.layers;
+  const PolicyConfig config = s.config();
   Transformer policy = Transformer::from_source(config, RandomWeights(config), own.device, own.dtype());
   const Tokenizer tokenizer = tokenizer_for(config, s.tokenizer);
-  UpdaterSettings settings;
-  settings.tokens_per_pack = s.tokens_per_pack;
-  settings.learning_rate.peak = 1e-6;
-  const Recompute recompute = s.recompute == "full"        ? Recompute::kFull
-                              : s.recompute == "selective" ? Recompute::kSelective
-                                                           : Recompute::kNone;
-  PolicyUpdater updater(policy, allowed_ids(config, config.vocab_size, own.device), settings, control,
-                        *tensors, Sharding{s.stage}, recompute);
+  PolicyUpdater updater(policy, allowed_ids(config, config.vocab_size, own.device), s.updater(), control,
+                        *tensors, Sharding{s.stage}, s.recompute());
   updater.broadcast_parameters();
   DecodeEngine engine(policy, tokenizer);
   DecodingSettings decoding;
@@ -127,7 +118,7 @@ void run(const SwitchSettings& s) {
   printf(
       "%s, %ld layers, %d ranks, stage %ld, recompute %s: %ld switches, peak of tensors %.3f GiB, %ld "
       "allocations that gave free memory back first\n",
-      s.shape.c_str(), config.layers, control.size(), s.stage, s.recompute.c_str(), s.switches,
+      s.shape.c_str(), config.layers, control.size(), s.stage, s.recompute_name.c_str(), s.switches,
       static_cast<double>(own.memory().peak_allocated) / (1 << 30), own.memory().retries);
   generation.print("generation", counted);
   update.print("update", counted);
@@ -140,20 +131,13 @@ void run(const SwitchSettings& s) {
 int main(int argc, char** argv) {
   bicrl::SwitchSettings s;
   CLI::App app("Counts memory over switches between generation and training");
-  app.add_option("shape", s.shape, "config.json of the policy")->required();
-  app.add_option("--layers", s.layers, "so many of the policy's layers; 0: all");
+  s.add_to(app);
   app.add_option("--switches", s.switches, "generations, each with an update behind it")
       ->check(CLI::PositiveNumber);
   app.add_option("--sequences", s.sequences, "responses of a generation, all at once");
   app.add_option("--cache-tokens", s.cache_tokens, "of the key/value cache; 0: what the responses need");
   app.add_option("--new-tokens", s.new_tokens, "of a response, at most");
-  app.add_option("--groups", s.rows.groups, "prompts of an update");
-  app.add_option("--samples", s.rows.samples, "responses to a prompt");
-  app.add_option("--prompt", s.rows.prompt, "tokens of a prompt");
-  app.add_option("--response", s.rows.response, "tokens of a response in an update");
-  app.add_option("--tokens-per-pack", s.tokens_per_pack, "rows of a pass");
   app.add_option("--stage", s.stage, "sharding stage")->check(CLI::Range(0, 3));
-  app.add_option("--recompute", s.recompute)->check(CLI::IsMember({"none", "selective", "full"}));
   app.add_option("--device", s.device)->check(CLI::IsMember({"cuda", "cpu"}));
   app.add_option("--tokenizer", s.tokenizer, "folder");
   CLI11_PARSE(app, argc, argv);

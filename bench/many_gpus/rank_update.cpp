@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "bench/many_gpus/rank_device.h"
-#include "bench/many_gpus/update_rows.h"
+#include "bench/many_gpus/update_options.h"
 #include "bench/random_weights.h"
 #include "common/clock.h"
 #include "common/error.h"
@@ -22,13 +22,9 @@
 namespace bicrl {
 namespace {
 
-struct RankUpdateSettings {
-  std::string shape;
-  UpdateRows rows{.groups = 4};
-  int64_t layers = 0;  // 0: all
-  int64_t tokens_per_pack = 17000;
+struct RankUpdateSettings : UpdateOptions {
   int64_t stage = 0;
-  std::string recompute = "none", device = "cuda";
+  std::string device = "cuda";
   int64_t repeats = 5;
 };
 
@@ -41,17 +37,10 @@ void run(const RankUpdateSettings& s) {
   const std::unique_ptr<TensorPlane> plane = make_tensor_plane(session, control, device);
   MeasuredTensors tensors(*plane);
 
-  PolicyConfig config = PolicyConfig::from_file(s.shape);
-  if (s.layers > 0) config.layers = s.layers;
+  const PolicyConfig config = s.config();
   Transformer policy = Transformer::from_source(config, RandomWeights(config), device, own.dtype());
-  UpdaterSettings settings;
-  settings.tokens_per_pack = s.tokens_per_pack;
-  settings.learning_rate.peak = 1e-6;
-  const Recompute recompute = s.recompute == "full"        ? Recompute::kFull
-                              : s.recompute == "selective" ? Recompute::kSelective
-                                                           : Recompute::kNone;
-  PolicyUpdater updater(policy, allowed_ids(config, config.vocab_size, device), settings, control, tensors,
-                        Sharding{s.stage}, recompute);
+  PolicyUpdater updater(policy, allowed_ids(config, config.vocab_size, device), s.updater(), control, tensors,
+                        Sharding{s.stage}, s.recompute());
   updater.broadcast_parameters();
 
   const std::vector<Experience> mine = make_experiences(s.rows, config, rank, ranks);
@@ -83,7 +72,7 @@ void run(const RankUpdateSettings& s) {
   printf(
       "%s, %ld layers, %d ranks, stage %ld, recompute %s: %.0f rows a rank, %.0f pairs a row; %.1f ms (%.1f "
       "to %.1f), %.0f rows/s of all ranks, MFU %.1f %%, %.1f GiB, rank 0 waited %.1f ms\n",
-      s.shape.c_str(), config.layers, ranks, s.stage, s.recompute.c_str(), rows,
+      s.shape.c_str(), config.layers, ranks, s.stage, s.recompute_name.c_str(), rows,
       totals[UpdateRow::kPackedPairs] / rows, 1e3 * mean, 1e3 * *std::ranges::min_element(seconds),
       1e3 * *std::ranges::max_element(seconds), rows * ranks / mean,
       100 * flops / (peak_bf16_flops(gpu_name()).value_or(989.4e12) * mean),
@@ -100,17 +89,9 @@ void run(const RankUpdateSettings& s) {
 int main(int argc, char** argv) {
   bicrl::RankUpdateSettings s;
   CLI::App app("Measures updates over the GPUs of this host");
-  app.add_option("shape", s.shape, "config.json of the policy")->required();
-  app.add_option("--layers", s.layers, "so many of the policy's layers; 0: all");
-  app.add_option("--groups", s.rows.groups, "prompts of a rank");
-  app.add_option("--samples", s.rows.samples, "responses to a prompt");
-  app.add_option("--prompt", s.rows.prompt, "tokens of a prompt");
-  app.add_option("--response", s.rows.response, "tokens of a response");
-  app.add_option("--rounds", s.rows.rounds, "denoising rounds of a block, two scored tokens each")
-      ->check(CLI::Range(1, 2));
-  app.add_option("--tokens-per-pack", s.tokens_per_pack, "rows of a pass");
+  s.rows.groups = 4;
+  s.add_to(app);
   app.add_option("--stage", s.stage, "sharding stage")->check(CLI::Range(0, 3));
-  app.add_option("--recompute", s.recompute)->check(CLI::IsMember({"none", "selective", "full"}));
   app.add_option("--repeats", s.repeats);
   app.add_option("--device", s.device)->check(CLI::IsMember({"cuda", "cpu"}));
   CLI11_PARSE(app, argc, argv);

@@ -125,12 +125,12 @@ void DecodeWork::apply(const StepResult& result) {
     for (int64_t offset = 0; offset < config.block_size; ++offset) {
       if (!s->masked(offset)) continue;
       const size_t i = next++;
-      if (!result.accepted[i]) {
+      if (result.accepted[i]) {
+        s->accept(offset, result.tokens[i], result.log_probs[i]);
+        if (!result.kept.empty()) s->record_kept(offset, result.kept[i]);
+      } else {
         record_rejected(*s, offset, result, i, next_rejected++);
-        continue;
       }
-      s->accept(offset, result.tokens[i], result.log_probs[i]);
-      if (!result.kept.empty()) s->record_kept(offset, result.kept[i]);
     }
     s->end_step();
   }

@@ -60,8 +60,7 @@ RejectedMass rejected_in_blocks(const AcceptanceSettings& settings, int64_t bloc
 // Log of the mass that each row's ids were drawn among. [masked]
 at::Tensor log_kept_mass(const std::vector<at::Tensor>& log_probs, const std::vector<at::Tensor>& kept) {
   std::vector<at::Tensor> masses;
-  for (size_t i = 0; i < kept.size(); ++i)
-    masses.push_back(log_probs[i].exp().to(at::kDouble).masked_fill(kept[i].logical_not(), 0).sum(1).log());
+  for (size_t i = 0; i < kept.size(); ++i) masses.push_back(kept_mass(log_probs[i], kept[i]).log());
   return at::cat(masses);
 }
 

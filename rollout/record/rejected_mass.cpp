@@ -22,6 +22,10 @@ constexpr double kMostTaken = 1 - 0x1p-20;  // which fp32 holds exactly, and kee
 double log_complement(double mass) { return std::log1p(-std::min(mass, kMostTaken)); }
 at::Tensor log_complement(const at::Tensor& mass) { return mass.clamp_max(kMostTaken).neg().log1p(); }
 
+at::Tensor kept_mass(const at::Tensor& log_probs, const at::Tensor& kept) {
+  return log_probs.exp().to(at::kDouble).masked_fill(kept.logical_not(), 0).sum(1);
+}
+
 bool accepts_by_confidence(AcceptanceStrategy strategy) {
   return strategy == AcceptanceStrategy::kLowConfidenceStatic ||
          strategy == AcceptanceStrategy::kLowConfidenceDynamic;
@@ -72,7 +76,7 @@ RejectedMass rejected_mass(const at::Tensor& log_probs, const std::vector<Accept
   }
   std::vector<double> drawn_among(cuts.size(), 1.0);
   if (kept.defined()) {
-    const at::Tensor masses = log_probs.exp().to(at::kDouble).masked_fill(kept.logical_not(), 0).sum(1).cpu();
+    const at::Tensor masses = kept_mass(log_probs, kept).cpu();
     for (size_t row = 0; row < cuts.size(); ++row)
       drawn_among[row] = masses[static_cast<int64_t>(row)].item<double>();
   }

@@ -27,6 +27,10 @@ struct AcceptanceCut {
   }
 };
 
+// Of each row the mass of the ids that were drawn among. log_probs: [rows, vocab] fp32; kept: the same, bool.
+// Returns [rows] fp64.
+at::Tensor kept_mass(const at::Tensor& log_probs, const at::Tensor& kept);
+
 // Whether acceptance says anything about candidates: by lots, positions or entropies it does not.
 bool accepts_by_confidence(AcceptanceStrategy strategy);
 

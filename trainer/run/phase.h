@@ -1,7 +1,6 @@
 // The phases of a run: the supervised warm-up, and each stage of reinforcement. A phase does one step at a
 // time and can be left and taken up again between any two steps. One object per rank; steps are collective.
 #pragma once
-#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,48 +10,15 @@
 #include <string_view>
 #include <vector>
 
-#include "episode/curation.h"
 #include "episode/episode.h"
 #include "episode/figures.h"
-#include "policy/tokenizer/tokenizer.h"
-#include "policy/transformer.h"
-#include "reward/client/verifier_client.h"
-#include "reward/stage_rewards.h"
-#include "rollout/decoding/decode_engine.h"
 #include "trainer/experience/generation_record.h"
-#include "trainer/experience/verdict_ledger.h"
-#include "trainer/inputs/pair_source.h"
-#include "trainer/inputs/task_pool.h"
-#include "trainer/ranks/control_plane.h"
-#include "trainer/ranks/placement.h"
 #include "trainer/run/reports/step_metrics.h"
 #include "trainer/run/reports/text_archive.h"
+#include "trainer/run/run_context.h"
 #include "trainer/run/run_settings.h"
-#include "trainer/update/policy_updater.h"
 
 namespace bicrl {
-
-// What phases work with; all of it belongs to the run and outlives them.
-struct PhaseContext {
-  const RunSettings& settings;
-  ControlPlane& control;
-  const Tokenizer& tokenizer;
-  const Transformer& policy;
-  DecodeEngine& engine;  // of this policy
-  const TaskPool& tasks;
-  const std::vector<PairSet>& pairs;
-  Placement placement;
-  PolicyUpdater* updater = nullptr;  // null on ranks that do not train
-  Curation& curation;
-  VerifierClient* verifier = nullptr;  // null if nothing is to be verified
-  const StageRewards& rewards;
-  VerdictLedger* ledger = nullptr;  // null if there are no verdicts
-  // Collective: from here on the policy of ranks that do not train is the trainers', too.
-  std::function<void()> bring_weights{};
-  // The policy with which reinforcement, or the present phase, began; made when it is first asked for.
-  std::function<const Transformer&(KlReference)> reference{};
-  std::function<bool()> stop_requested{};
-};
 
 // What one rank knows of a step that it has taken.
 struct PhaseStep {
@@ -103,8 +69,8 @@ class Phase {
   int64_t steps_;
 };
 
-std::unique_ptr<Phase> make_warm_up_phase(const PhaseContext& context, const std::string& name);
-std::unique_ptr<Phase> make_stage_phase(const PhaseContext& context, const std::string& name,
+std::unique_ptr<Phase> make_warm_up_phase(const RunContext& context, const std::string& name);
+std::unique_ptr<Phase> make_stage_phase(const RunContext& context, const std::string& name,
                                         size_t stage_index);
 
 // A step that could not be taken. Policy and optimizer are as they were before it, so that the run can be

@@ -7,46 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "episode/curation.h"
-#include "policy/tokenizer/tokenizer.h"
-#include "policy/transformer.h"
-#include "reward/client/verifier_client.h"
-#include "reward/stage_rewards.h"
-#include "rollout/decoding/decode_engine.h"
 #include "trainer/evaluation/evaluation.h"
-#include "trainer/experience/verdict_ledger.h"
-#include "trainer/inputs/task_pool.h"
-#include "trainer/ranks/placement.h"
 #include "trainer/run/checkpoints/checkpoint_store.h"
-#include "trainer/run/reports/run_log.h"
-#include "trainer/run/run_directory.h"
+#include "trainer/run/run_context.h"
 #include "trainer/run/run_progress.h"
-#include "trainer/run/run_settings.h"
 
 namespace bicrl {
 
 class RunEvaluator {
  public:
-  // All of it belongs to the run.
-  struct Parts {
-    const RunSettings& settings;
-    ControlPlane& control;
-    Placement placement;
-    const Tokenizer& tokenizer;
-    const Transformer& policy;
-    DecodeEngine& engine;
-    TaskPool& tasks;  // whose held-out ones are cut to what is evaluated
-    Curation& curation;
-    VerifierClient* verifier = nullptr;  // null if nothing is to be verified
-    VerdictLedger* ledger = nullptr;
-    const StageRewards& rewards;
-    // Null on ranks other than 0:
-    RunDirectory* directory = nullptr;
-    RunLog* log = nullptr;
-    std::function<void()> bring_weights{};  // see PhaseContext
-    std::function<bool()> stop_requested{};
-  };
-  RunEvaluator(const Parts& parts, RunProgress& progress);
+  RunEvaluator(const RunContext& context, RunProgress& progress);
 
   bool evaluates() const;
   // Of a phase, of a step within it, or kStartEvaluation. False if a stop ended it.
@@ -58,7 +28,7 @@ class RunEvaluator {
   void print_end(const CheckpointStore& checkpoints) const;
 
  private:
-  bool is_rewarded() const { return !parts_.settings.stages.empty(); }
+  bool is_rewarded() const { return !context_.settings.stages.empty(); }
   const RewardFunction& reward() const;  // of the stage in progress, and before the first of that one
   void keep_what_fits();
   void open_folder();  // of what evaluations keep
@@ -80,7 +50,7 @@ class RunEvaluator {
   void leave_out_invalid(const TaskScores& scores);
   void leave_out_held_out();  // those that are known to be invalid
 
-  Parts parts_;
+  const RunContext& context_;
   RunProgress& progress_;
 };
 

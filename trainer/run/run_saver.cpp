@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "policy/files/adapter_io.h"
 #include "policy/files/checkpoint_io.h"
+#include "trainer/run/reports/run_log.h"
 #include "trainer/update/memory/training_memory.h"
 
 namespace bicrl {
@@ -19,32 +20,35 @@ std::string numbered(const std::string& phase, int64_t step) {
 
 }  // namespace
 
-RunSaver::RunSaver(const Parts& parts, RunProgress& progress, bool is_saved)
-    : parts_(parts),
+RunSaver::RunSaver(const RunContext& context, RunProgress& progress, bool is_saved)
+    : context_(context),
       progress_(progress),
       is_saved_(is_saved),
-      base_checksum_(parts.directory && parts.policy.has_adapters() ? parts.policy.store().checksum() : ""),
-      store_(parts.directory ? std::make_unique<CheckpointStore>(parts.directory->path() / "checkpoints")
-                             : nullptr),
-      writer_(std::make_unique<CheckpointWriter>(parts.control, store_.get(), parts.policy.config(),
-                                                 parts.tokenizer, parts.settings.checkpoint_in_background)) {
+      base_checksum_(context.directory && context.policy.has_adapters() ? context.policy.store().checksum()
+                                                                        : ""),
+      store_(context.directory ? std::make_unique<CheckpointStore>(context.directory->path() / "checkpoints")
+                               : nullptr),
+      writer_(std::make_unique<CheckpointWriter>(context.control, store_.get(), context.policy.config(),
+                                                 context.tokenizer,
+                                                 context.settings.checkpoint_in_background)) {
   writer_->reserve(part());
 }
 
 CheckpointPart RunSaver::part() const {
-  const int rank = parts_.control.rank();
-  CheckpointPart part{.updater = parts_.updater
-                                     ? updater_file(*parts_.updater, rank, parts_.placement.trainers())
+  const int rank = context_.control.rank();
+  CheckpointPart part{.updater = context_.updater
+                                     ? updater_file(*context_.updater, rank, context_.placement.trainers())
                                      : std::nullopt,
                       .weights = {},
                       .written_as = {},
                       .adapters = {},
                       .state = {}};
   if (rank != 0) return part;
-  part.weights = parts_.policy.parameters();
-  part.written_as = merging(parts_.policy);
-  if (parts_.policy.has_adapters())
-    part.adapters = adapter_files(parts_.policy, parts_.settings.policy.checkpoint.string(), base_checksum_);
+  part.weights = context_.policy.parameters();
+  part.written_as = merging(context_.policy);
+  if (context_.policy.has_adapters())
+    part.adapters =
+        adapter_files(context_.policy, context_.settings.policy.checkpoint.string(), base_checksum_);
   part.state = progress_.state;
   return part;
 }
@@ -53,21 +57,21 @@ void RunSaver::save(const std::string& name) {
   finish();
   const Stopwatch watch;
   RunState& state = progress_.state;
-  state.ledger_round = parts_.ledger ? parts_.ledger->round() : 0;
-  state.curation = parts_.curation.state();
-  state.ranks = parts_.placement.trainers();
+  state.ledger_round = context_.ledger ? context_.ledger->round() : 0;
+  state.curation = context_.curation.state();
+  state.ranks = context_.placement.trainers();
   // On every rank: a checkpoint must not outlive the verdicts that it counts on.
-  if (parts_.ledger) parts_.ledger->sync();
-  on_rank_zero(parts_.control, [&] {
-    if (!parts_.log) return;
-    parts_.log->sync();
-    state.log_bytes = parts_.log->log_bytes();
+  if (context_.ledger) context_.ledger->sync();
+  on_rank_zero(context_.control, [&] {
+    if (!context_.log) return;
+    context_.log->sync();
+    state.log_bytes = context_.log->log_bytes();
   });
   writer_->begin(name, expected_bytes(), part());
   is_saved_ = true;
   since_save_.restart();
   seconds_.stall += watch.seconds();
-  if (!parts_.settings.checkpoint_in_background) finish();
+  if (!context_.settings.checkpoint_in_background) finish();
 }
 
 void RunSaver::finish() {
@@ -75,21 +79,21 @@ void RunSaver::finish() {
   const Stopwatch watch;
   seconds_.write += writer_->finish();
   if (store_ && best_is_newest()) store_->mark_best();
-  if (!progress_.has_ended()) remove_within_phase(parts_.settings.keep_checkpoints);
+  if (!progress_.has_ended()) remove_within_phase(context_.settings.keep_checkpoints);
   seconds_.stall += watch.seconds();
 }
 
 bool RunSaver::best_is_newest() const {
-  return progress_.state.evaluations.empty() || parts_.settings.best_metric == BestMetric::kNone;
+  return progress_.state.evaluations.empty() || context_.settings.best_metric == BestMetric::kNone;
 }
 
 void RunSaver::finish_after(const Error& error) {
   // An error of one rank among several leaves the others elsewhere.
-  if (parts_.control.size() > 1 && !dynamic_cast<const SharedError*>(&error)) return;
+  if (context_.control.size() > 1 && !dynamic_cast<const SharedError*>(&error)) return;
   try {
     finish();
   } catch (const Error& another) {
-    if (parts_.control.rank() == 0) log_warning(another.what());
+    if (context_.control.rank() == 0) log_warning(another.what());
   }
 }
 
@@ -106,7 +110,7 @@ std::string RunSaver::name_within_phase() const {
 
 void RunSaver::mark_best() {
   finish();
-  on_rank_zero(parts_.control, [&] {
+  on_rank_zero(context_.control, [&] {
     if (!store_) return;
     const std::string before = store_->best_name();
     store_->mark_best();
@@ -117,7 +121,7 @@ void RunSaver::mark_best() {
 }
 
 uint64_t RunSaver::expected_bytes() const {
-  const Transformer& policy = parts_.policy;
+  const Transformer& policy = context_.policy;
   const TrainingMemory memory = training_memory(policy.config(), policy.dtype(), {}, 1, policy.lora());
   return static_cast<uint64_t>(memory.weights_bytes + memory.optimizer_bytes);
 }
@@ -142,25 +146,25 @@ void RunSaver::remove_within_phase(int64_t keep) {
 }
 
 bool RunSaver::is_due() const {
-  const double every_s = parts_.settings.checkpoint_every_s;
+  const double every_s = context_.settings.checkpoint_every_s;
   return every_s > 0 && since_save_.seconds() >= every_s;
 }
 
 CheckpointSeconds RunSaver::take_seconds() { return std::exchange(seconds_, {}); }
 
 void RunSaver::write_summary() const {
-  if (!parts_.directory) return;
+  if (!context_.directory) return;
   const RunState& state = progress_.state;
-  nlohmann::json summary = {{"ranks", parts_.control.size()},
-                            {"seed", parts_.settings.seed},
-                            {"parameters", parts_.policy.config().parameter_count()},
-                            {"trained_parameters", parts_.policy.trained().layout().parameter_count()},
+  nlohmann::json summary = {{"ranks", context_.control.size()},
+                            {"seed", context_.settings.seed},
+                            {"parameters", context_.policy.config().parameter_count()},
+                            {"trained_parameters", context_.policy.trained().layout().parameter_count()},
                             {"policy_version", state.policy_version},
-                            {"reward", parts_.rewards.rule_names()},
+                            {"reward", context_.rewards.rule_names()},
                             {"held_out", nlohmann::json::object()},
                             {"seconds", nlohmann::json::object()}};
   summary["best_checkpoint"] = store_->best_name();
-  if (parts_.settings.tasks.synthetic) summary["held_out_split"] = to_string(parts_.settings.tasks.split);
+  if (context_.settings.tasks.synthetic) summary["held_out_split"] = to_string(context_.settings.tasks.split);
   for (const EvaluationResult& result : state.evaluations)
     summary["held_out"][result.phase] = to_json(result);
   double total = 0;
@@ -169,7 +173,7 @@ void RunSaver::write_summary() const {
     total += seconds;
   }
   summary["seconds"]["total"] = total;
-  parts_.directory->write("summary.json", summary.dump(2) + "\n");
+  context_.directory->write("summary.json", summary.dump(2) + "\n");
 }
 
 }  // namespace bicrl

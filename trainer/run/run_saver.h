@@ -6,39 +6,17 @@
 #include <string>
 
 #include "common/clock.h"
-#include "policy/tokenizer/tokenizer.h"
-#include "policy/transformer.h"
-#include "reward/stage_rewards.h"
-#include "trainer/experience/verdict_ledger.h"
-#include "trainer/ranks/placement.h"
 #include "trainer/run/checkpoints/checkpoint_store.h"
 #include "trainer/run/checkpoints/checkpoint_writer.h"
-#include "trainer/run/reports/run_log.h"
-#include "trainer/run/run_directory.h"
+#include "trainer/run/run_context.h"
 #include "trainer/run/run_progress.h"
-#include "trainer/run/run_settings.h"
 
 namespace bicrl {
 
 class RunSaver {
  public:
-  // All of it belongs to the run.
-  struct Parts {
-    const RunSettings& settings;
-    ControlPlane& control;
-    Placement placement;
-    const Tokenizer& tokenizer;
-    const Transformer& policy;
-    PolicyUpdater* updater = nullptr;  // null on ranks that do not train
-    const Curation& curation;
-    VerdictLedger* ledger = nullptr;  // null if there are no verdicts
-    const StageRewards& rewards;
-    // Null on ranks other than 0:
-    RunDirectory* directory = nullptr;
-    RunLog* log = nullptr;
-  };
   // `is_saved`: the run goes on from a checkpoint that holds its state.
-  RunSaver(const Parts& parts, RunProgress& progress, bool is_saved);
+  RunSaver(const RunContext& context, RunProgress& progress, bool is_saved);
 
   // What is now will be the latest checkpoint once finish() has returned. Waits for the one before.
   void save(const std::string& name);
@@ -68,7 +46,7 @@ class RunSaver {
   bool best_is_newest() const;  // where nothing says which is better
   uint64_t expected_bytes() const;
 
-  Parts parts_;
+  const RunContext& context_;
   RunProgress& progress_;
   bool is_saved_;
   std::string base_checksum_;  // rank 0's, if the policy has adapters: of what stays frozen

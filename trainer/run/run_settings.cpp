@@ -210,10 +210,7 @@ TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
   const std::string stage = section.choice("sharding_stage", "auto", {"auto", "0", "1", "2", "3"});
   if (stage != "auto") settings.sharding = Sharding{std::stoll(stage)};
   const std::string recompute = section.choice("recompute", "auto", {"auto", "none", "selective", "full"});
-  if (recompute != "auto")
-    settings.recompute = recompute == "full"        ? Recompute::kFull
-                         : recompute == "selective" ? Recompute::kSelective
-                                                    : Recompute::kNone;
+  if (recompute != "auto") settings.recompute = recompute_named(recompute);
   settings.deterministic = section.boolean("deterministic", settings.deterministic);
   settings.wait_limit_s = section.real("wait_limit_s", settings.wait_limit_s, 1);
   settings.heartbeat_limit_s = section.real("heartbeat_limit_s", settings.heartbeat_limit_s, 0);

@@ -28,7 +28,8 @@ std::optional<StepAgreement> RunStepper::take(Phase& phase) {
   taken.seconds.step = watch.seconds();
   StepAgreement agreement;
   const StepMetrics metrics = close(phase, taken, agreement);
-  if (const std::string problem = update_problem(metrics.update, parts_.settings.max_loss); !problem.empty())
+  if (const std::string problem = update_problem(metrics.update, context_.settings.max_loss);
+      !problem.empty())
     throw SharedError(concat(phase.name(), " step ", metrics.step, ": ", problem, " ", phase.keep_batch()));
   const auto made = [&](UpdateRow row) { return static_cast<int64_t>(metrics.update[row]); };
   ++state.step;
@@ -36,19 +37,20 @@ std::optional<StepAgreement> RunStepper::take(Phase& phase) {
   state.phase_state = phase.state();
   saver_.note_change();
   log(metrics, taken);
-  if (parts_.trial) parts_.trial->note(metrics, std::move(taken.generation));
+  if (trial_) trial_->note(metrics, std::move(taken.generation));
   if (metrics.responses && metrics.meaning.verified)
-    if (const std::string idle = idle_steps_.note(*metrics.responses); !idle.empty() && parts_.log)
+    if (const std::string idle = idle_steps_.note(*metrics.responses); !idle.empty() && context_.log)
       log_warning(phase.name(), " step ", metrics.step, ": ", idle);
   note_skipped(phase, metrics);
   return agreement;
 }
 
 void RunStepper::log(const StepMetrics& metrics, const PhaseStep& taken) {
-  if (!parts_.log) return;
+  if (!context_.log) return;
   const double seconds_in_phase = progress_.seconds_in_phase();
-  parts_.log->responses(metrics, progress_.run_step(), taken.episodes, taken.tokens);
-  parts_.log->step(metrics, progress_.run_step(), seconds_in_phase, seconds_left(metrics, seconds_in_phase));
+  context_.log->responses(metrics, progress_.run_step(), taken.episodes, taken.tokens);
+  context_.log->step(metrics, progress_.run_step(), seconds_in_phase,
+                     seconds_left(metrics, seconds_in_phase));
 }
 
 std::optional<double> RunStepper::seconds_left(const StepMetrics& metrics, double seconds_in_phase) const {
@@ -77,12 +79,12 @@ void RunStepper::note_skipped(Phase& phase, const StepMetrics& metrics) {
   const std::string what =
       concat(phase.name(), " step ", metrics.step, ": ", skipped, " of ", metrics.update[UpdateRow::kUpdates],
              " updates skipped, because the gradient is not finite. ", phase.keep_batch());
-  if (parts_.log) log_warning(what);
-  if (state.skipped_updates <= parts_.settings.max_skipped_updates) return;
+  if (context_.log) log_warning(what);
+  if (state.skipped_updates <= context_.settings.max_skipped_updates) return;
   saver_.save_within_phase();
   throw SharedError(concat(what, "\n", state.skipped_updates,
                            " updates of this run were skipped (run.max_skipped_updates is ",
-                           parts_.settings.max_skipped_updates,
+                           context_.settings.max_skipped_updates,
                            "); the policy is saved as it was before, and the same command goes on until the "
                            "next one."));
 }
@@ -121,20 +123,20 @@ StepMetrics RunStepper::close(Phase& phase, const PhaseStep& taken, StepAgreemen
                       .steps = phase.steps(),
                       .responses = taken.responses,
                       .meaning = taken.meaning};
-  metrics.load.ranks = parts_.ranks.control.size();
-  metrics.load.collectives = parts_.ranks.take_account();
+  metrics.load.ranks = ranks_.control.size();
+  metrics.load.collectives = ranks_.take_account();
   StepSeconds seconds = taken.seconds;
   for (const auto& [kind, figures] : metrics.load.collectives) seconds.collectives += figures.waited_s;
   const StepClose mine = {.seconds = seconds,
                           .saving = saver_.take_seconds(),
-                          .memory_peak_bytes = memory_peak_bytes(parts_.policy.device()),
+                          .memory_peak_bytes = memory_peak_bytes(context_.policy.device()),
                           .verifier_queue = taken.verifier_queue,
-                          .stop = parts_.stop_requested(),
+                          .stop = context_.stop_requested(),
                           .checkpoint_due = saver_.is_due(),
                           .checkpoint_written = saver_.is_written()};
   std::vector<std::vector<double>> updates;
   bool written = true;
-  for (const std::string& bytes : parts_.ranks.control.all_gather(close_bytes(mine, taken.update.values()))) {
+  for (const std::string& bytes : ranks_.control.all_gather(close_bytes(mine, taken.update.values()))) {
     auto [rank, figures] = close_from_bytes(bytes);
     updates.push_back(std::move(figures));
     metrics.load.seconds_of_ranks.push_back(rank.seconds);
@@ -161,13 +163,13 @@ StepMetrics RunStepper::close(Phase& phase, const PhaseStep& taken, StepAgreemen
 }
 
 std::optional<double> RunStepper::utilisation(const UpdateStatistics& update, double train_seconds) const {
-  const Transformer& policy = parts_.policy;
+  const Transformer& policy = context_.policy;
   if (!policy.device().is_cuda() || train_seconds <= 0) return std::nullopt;
   const std::optional<double> peak = peak_bf16_flops(gpu_name());
   if (!peak) return std::nullopt;
   const double flops = training_flops(policy.config(), policy.has_adapters(), update[UpdateRow::kPackedRows],
                                       update[UpdateRow::kTrainedTokens], update[UpdateRow::kPackedPairs]);
-  return flops / (*peak * parts_.ranks.placement.trainers() * train_seconds);
+  return flops / (*peak * ranks_.placement.trainers() * train_seconds);
 }
 
 }  // namespace bicrl

@@ -1,19 +1,17 @@
 // How a run takes a step: the phase does it, the ranks exchange what it has come to, and it is logged. One
 // object per rank. Refers to what it is given. Not thread-safe.
 #pragma once
-#include <functional>
 #include <optional>
 
-#include "policy/transformer.h"
 #include "trainer/run/idle_steps.h"
 #include "trainer/run/layout/placement_trial.h"
 #include "trainer/run/phase.h"
 #include "trainer/run/reports/run_log.h"
 #include "trainer/run/reports/step_metrics.h"
+#include "trainer/run/run_context.h"
 #include "trainer/run/run_progress.h"
 #include "trainer/run/run_ranks.h"
 #include "trainer/run/run_saver.h"
-#include "trainer/run/run_settings.h"
 
 namespace bicrl {
 
@@ -27,17 +25,10 @@ struct StepAgreement {
 
 class RunStepper {
  public:
-  // All of it belongs to the run.
-  struct Parts {
-    const RunSettings& settings;
-    const RunRanks& ranks;
-    const Transformer& policy;
-    RunLog* log = nullptr;            // null on ranks other than 0
-    PlacementTrial* trial = nullptr;  // null unless steps decide where ranks generate
-    std::function<bool()> stop_requested{};
-  };
-  RunStepper(const Parts& parts, RunProgress& progress, RunSaver& saver)
-      : parts_(parts), progress_(progress), saver_(saver) {}
+  // `trial`: null unless steps decide where ranks generate.
+  RunStepper(const RunContext& context, const RunRanks& ranks, PlacementTrial* trial, RunProgress& progress,
+             RunSaver& saver)
+      : context_(context), ranks_(ranks), trial_(trial), progress_(progress), saver_(saver) {}
 
   // Collective: the next step of the phase in progress. None if a stop ended it; what counts is saved then.
   // Throws SharedError if the policy is no longer sound; what can be saved is saved before.
@@ -55,7 +46,9 @@ class RunStepper {
   // Keeps what an update that was skipped was made of; too many of them end the run.
   void note_skipped(Phase& phase, const StepMetrics& metrics);
 
-  Parts parts_;
+  const RunContext& context_;
+  const RunRanks& ranks_;
+  PlacementTrial* const trial_;
   RunProgress& progress_;
   RunSaver& saver_;
   IdleSteps idle_steps_;

@@ -26,7 +26,7 @@ namespace {
 
 class StagePhase : public Phase {
  public:
-  StagePhase(const PhaseContext& context, const std::string& name, size_t index)
+  StagePhase(const RunContext& context, const std::string& name, size_t index)
       : Phase(name, context.settings.stages[index].steps),
         context_(context),
         settings_(context.settings.stages[index]),
@@ -355,7 +355,7 @@ class StagePhase : public Phase {
     own_rollouts_.write(name(), step, context_.control.rank(), context_.control.size(), episodes);
   }
 
-  PhaseContext context_;
+  const RunContext& context_;
   const StageSettings& settings_;
   const RewardFunction& reward_;
   const ReplaySettings& replay_;
@@ -380,7 +380,7 @@ class StagePhase : public Phase {
 
 }  // namespace
 
-std::unique_ptr<Phase> make_stage_phase(const PhaseContext& context, const std::string& name,
+std::unique_ptr<Phase> make_stage_phase(const RunContext& context, const std::string& name,
                                         size_t stage_index) {
   return std::make_unique<StagePhase>(context, name, stage_index);
 }

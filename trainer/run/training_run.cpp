@@ -9,28 +9,10 @@
 #include "common/log.h"
 #include "common/rng.h"
 #include "policy/distribution.h"
-#include "policy/files/adapter_io.h"
 
 namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
-
-// The policy of a checkpoint of this run, or the one that the run starts from. Frozen weights are those of
-// the start in both cases: a checkpoint's have the adapters merged into them.
-Transformer first_policy(const RunSettings& settings, const Tokenizer& tokenizer, const fs::path& checkpoint,
-                         const ControlPlane& control) {
-  PolicySource source = settings.policy;
-  if (!checkpoint.empty()) check_adapters_of(checkpoint, source.lora);
-  if (!checkpoint.empty() && !source.lora) {
-    source.checkpoint = checkpoint;
-    source.config_file.clear();
-    source.verify = false;  // CheckpointStore::latest() has checked all of it
-  }
-  Transformer policy = make_policy(source, tokenizer, weights_key(settings.seed), control.local_rank(),
-                                   control.ranks_on_host());
-  if (!checkpoint.empty() && source.lora) load_adapters(adapter_folder(checkpoint), policy);
-  return policy;
-}
 
 // Verdicts of other tolerances, trials or times, or of another verifier, do not stand for each other.
 LedgerScope ledger_scope(const RunSettings& settings, const std::string& verifier_basis) {
@@ -52,11 +34,14 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
       directory_(directory),
       stop_requested_(std::move(stop_requested)),
       tokenizer_(std::move(inputs.tokenizer)),
-      policy_(first_policy(settings, tokenizer_, checkpoint, control_)),
+      policy_(make_run_policy(settings, tokenizer_, checkpoint, control_)),
       engine_(policy_, tokenizer_),
       tasks_(std::move(inputs.tasks)),
       pairs_(std::move(inputs.pairs)),
       curation_(settings.curation),
+      reference_({.settings = settings, .tokenizer = tokenizer_, .policy = policy_, .control = control_},
+                 progress_),
+      context_(make_context()),
       trial_(std::move(trial)) {
   expect_equal_on_ranks(control_, "shape of the policy", policy_.config().to_json_text());
   const auto hashes = hashes_of_inputs();
@@ -86,48 +71,17 @@ void TrainingRun::make_ledger(const std::string& verifier_basis) {
   if (!verifier_ && replay.parts != RunParts::kUpdates) return;
   ledger_ = std::make_unique<VerdictLedger>(settings_.directory / "ledger",
                                             ledger_scope(settings_, verifier_basis), control_);
+  context_.ledger = ledger_.get();
   if (replay.parts == RunParts::kUpdates) ledger_->adopt(read_ledger(replay.verdicts / "ledger"));
 }
 
 void TrainingRun::make_parts(bool is_resumed) {
   if (directory_)
     run_log_ = std::make_unique<RunLog>(*directory_, progress_.state.log_bytes, settings_.samples_per_step);
-  evaluator_ =
-      std::make_unique<RunEvaluator>(RunEvaluator::Parts{.settings = settings_,
-                                                         .control = control_,
-                                                         .placement = placement_,
-                                                         .tokenizer = tokenizer_,
-                                                         .policy = policy_,
-                                                         .engine = engine_,
-                                                         .tasks = tasks_,
-                                                         .curation = curation_,
-                                                         .verifier = verifier_,
-                                                         .ledger = ledger_.get(),
-                                                         .rewards = rewards_,
-                                                         .directory = directory_,
-                                                         .log = run_log_.get(),
-                                                         .bring_weights = [this] { bring_weights(); },
-                                                         .stop_requested = stop_requested_},
-                                     progress_);
-  saver_ = std::make_unique<RunSaver>(RunSaver::Parts{.settings = settings_,
-                                                      .control = control_,
-                                                      .placement = placement_,
-                                                      .tokenizer = tokenizer_,
-                                                      .policy = policy_,
-                                                      .updater = updater_.get(),
-                                                      .curation = curation_,
-                                                      .ledger = ledger_.get(),
-                                                      .rewards = rewards_,
-                                                      .directory = directory_,
-                                                      .log = run_log_.get()},
-                                      progress_, is_resumed);
-  stepper_ = std::make_unique<RunStepper>(RunStepper::Parts{.settings = settings_,
-                                                            .ranks = ranks_,
-                                                            .policy = policy_,
-                                                            .log = run_log_.get(),
-                                                            .trial = trial_ ? &*trial_ : nullptr,
-                                                            .stop_requested = stop_requested_},
-                                          progress_, *saver_);
+  context_.log = run_log_.get();
+  evaluator_ = std::make_unique<RunEvaluator>(context_, progress_);
+  saver_ = std::make_unique<RunSaver>(context_, progress_, is_resumed);
+  stepper_ = std::make_unique<RunStepper>(context_, ranks_, trial_ ? &*trial_ : nullptr, progress_, *saver_);
 }
 
 void TrainingRun::print_start() const {
@@ -149,6 +103,7 @@ void TrainingRun::make_updater(const RunRanks& ranks) {
       policy_, allowed_ids(policy_.config(), tokenizer_.size(), policy_.device()), settings_.warm_up.updater,
       *ranks.trainer_control, *ranks.trainer_tensors, settings_.trainer.sharding.value_or(Sharding{}),
       settings_.trainer.recompute.value_or(Recompute::kNone));
+  context_.updater = updater_.get();
 }
 
 void TrainingRun::take_moments() {
@@ -186,70 +141,36 @@ std::map<std::string, std::string> TrainingRun::hashes_of_inputs() const {
   return hashes;
 }
 
-PhaseContext TrainingRun::context() {
+RunContext TrainingRun::make_context() {
   return {.settings = settings_,
           .control = control_,
+          .placement = placement_,
           .tokenizer = tokenizer_,
           .policy = policy_,
           .engine = engine_,
           .tasks = tasks_,
           .pairs = pairs_,
-          .placement = placement_,
-          .updater = updater_.get(),
           .curation = curation_,
           .verifier = verifier_,
           .rewards = rewards_,
-          .ledger = ledger_.get(),
+          .directory = directory_,
           .bring_weights = [this] { bring_weights(); },
-          .reference = [this](KlReference kind) -> const Transformer& { return reference(kind); },
+          .reference = [this](KlReference kind) -> const Transformer& { return reference_.policy(kind); },
           .stop_requested = stop_requested_};
 }
 
 std::vector<std::unique_ptr<Phase>> TrainingRun::make_phases() {
-  const PhaseContext context = this->context();
   std::vector<std::unique_ptr<Phase>> phases;
   // A replay of verdicts needs no policy that has learnt anything.
   if (settings_.replay.generates() || settings_.replay.updates())
-    phases.push_back(make_warm_up_phase(context, std::string(kWarmUpPhase)));
+    phases.push_back(make_warm_up_phase(context_, std::string(kWarmUpPhase)));
   std::map<std::string, int> uses;
   for (size_t i = 0; i < settings_.stages.size(); ++i) {
     const std::string stage = to_string(settings_.stages[i].stage);
     const int use = ++uses[stage];
-    phases.push_back(make_stage_phase(context, use == 1 ? stage : concat(stage, "_", use), i));
+    phases.push_back(make_stage_phase(context_, use == 1 ? stage : concat(stage, "_", use), i));
   }
   return phases;
-}
-
-const Transformer& TrainingRun::reference(KlReference kind) {
-  const auto& phases = progress_.phases;
-  const auto takes_steps = [](const auto& phase) { return phase->steps() > 0; };
-  const auto first_stage = std::ranges::find_if(
-      phases, [&](const auto& phase) { return phase->stage().has_value() && takes_steps(phase); });
-  const int64_t begun =
-      kind == KlReference::kStage ? progress_.state.phase : std::distance(phases.begin(), first_stage);
-  if (reference_ && reference_->phase == begun) return reference_->policy;
-  reference_.reset();  // before the next one takes its memory
-  const auto earlier = std::ranges::find_if(phases.rend() - begun, phases.rend(), takes_steps);
-  const std::string before = earlier == phases.rend() ? "" : (*earlier)->name();
-  reference_ = Reference{.phase = begun, .policy = policy_at_start(begun, before)};
-  return reference_->policy;
-}
-
-// `before`: the phase whose end is the start of phase number `phase`; empty: the run's start.
-Transformer TrainingRun::policy_at_start(int64_t phase, const std::string& before) const {
-  if (policy_.has_adapters() && before.empty())
-    return policy_.base();  // adapters that nothing has trained change nothing
-  if (progress_.state.phase <= phase && progress_.state.step == 0)
-    return policy_.has_adapters() ? policy_.frozen_copy() : policy_.clone();
-  // The run goes on within that phase or a later one; what it began with lies in a checkpoint, or can be made
-  // again.
-  const fs::path end = before.empty() ? fs::path() : settings_.directory / "checkpoints" / before;
-  if (!end.empty() && !fs::is_directory(end))
-    throw InputError(concat(end.string(), " is missing, and kl_reference needs it"));
-  if (!policy_.has_adapters()) return first_policy(settings_, tokenizer_, end, control_);
-  Transformer policy = policy_.frozen_copy();
-  load_adapters(adapter_folder(end), policy);
-  return policy;
 }
 
 void TrainingRun::reward_as(const Phase& phase) {

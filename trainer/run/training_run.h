@@ -4,10 +4,10 @@
 // How this folder works: run_settings.h is the configuration of a run, phase.h a part of it that takes steps
 // (warm_up_phase.cpp, stage_phase.cpp; replay_settings.h leaves out what another run did already).
 // run_stepper.h takes a step, run_evaluator.h tries the policy on held-out tasks, run_saver.h makes
-// checkpoints; run_progress.h is what they share. run_directory.h owns the folder: checkpoints
-// (checkpoint_store.h, checkpoint_writer.h, run_state.h) and logs (run_log.h, event_file.h) of what
-// step_metrics.h says of a step. program_pair.h shows what became of a program. update_check.h decides when a
-// run must end.
+// checkpoints; run_progress.h is what they share; run_policies.h loads policies. run_directory.h owns the
+// folder: checkpoints (checkpoint_store.h, checkpoint_writer.h, run_state.h) and logs (run_log.h,
+// event_file.h) of what step_metrics.h says of a step. program_pair.h shows what became of a program.
+// update_check.h decides when a run must end.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -29,6 +29,7 @@
 #include "trainer/run/reports/run_log.h"
 #include "trainer/run/run_directory.h"
 #include "trainer/run/run_evaluator.h"
+#include "trainer/run/run_policies.h"
 #include "trainer/run/run_progress.h"
 #include "trainer/run/run_ranks.h"
 #include "trainer/run/run_saver.h"
@@ -69,16 +70,14 @@ class TrainingRun {
   void take_moments();  // of the checkpoint that the policy comes from
   void share_first_weights(TensorPlane& tensors);
   void make_ledger(const std::string& verifier_basis);
-  void bring_weights();  // see PhaseContext
-  PhaseContext context();
+  void bring_weights();  // see RunContext
+  RunContext make_context();
   std::vector<std::unique_ptr<Phase>> make_phases();
   void resume(const std::filesystem::path& checkpoint);
   void reward_as(const Phase& phase);  // what curation keeps is by its reward from now on
   void make_parts(bool is_resumed);    // that step, evaluate and save
   void print_start() const;
   std::map<std::string, std::string> hashes_of_inputs() const;  // of what is read besides the configuration
-  const Transformer& reference(KlReference kind);               // see PhaseContext
-  Transformer policy_at_start(int64_t phase, const std::string& before) const;
   RunEnd run_phases();
   // How the run ends within the phase; all of it that counts is saved then. None: the phase's steps are done.
   std::optional<RunEnd> run_phase(Phase& phase);
@@ -106,11 +105,6 @@ class TrainingRun {
   Tokenizer tokenizer_;
   Transformer policy_;
   DecodeEngine engine_;  // of this rank; a rank that trains gives its memory back after each use
-  struct Reference {
-    int64_t phase = 0;  // the number of the one that it begins
-    Transformer policy;
-  };
-  std::optional<Reference> reference_;
   TaskPool tasks_;
   std::vector<PairSet> pairs_;
   std::unique_ptr<PolicyUpdater> updater_;  // null on ranks that do not train
@@ -119,6 +113,8 @@ class TrainingRun {
   Curation curation_;
   std::unique_ptr<VerdictLedger> ledger_;
   RunProgress progress_;
+  ReferencePolicy reference_;
+  RunContext context_;
   double seconds_before_run_ = 0;        // in all, before the run went on
   bool extends_ = false;                 // goes on within a phase that had ended with fewer steps
   std::optional<PlacementTrial> trial_;  // none once the placement is decided

@@ -20,7 +20,7 @@ struct WarmUpSamples {
   KnownSamples end_to_end;
 };
 
-WarmUpSamples warm_up_samples(const PhaseContext& context) {
+WarmUpSamples warm_up_samples(const RunContext& context) {
   const Scaffold scaffold = infilling_scaffold(context.settings);
   const auto known = [&](Stage stage) {
     return KnownSamples(context.tasks.train, context.settings.warm_up.programs, stage,
@@ -37,7 +37,7 @@ WarmUpSamples warm_up_samples(const PhaseContext& context) {
   return samples;
 }
 
-PairSamples pair_samples(const PhaseContext& context, uint64_t key) {
+PairSamples pair_samples(const RunContext& context, uint64_t key) {
   PairSamples samples(context.pairs, context.settings.warm_up.pairs, context.tokenizer,
                       context.policy.config(), key);
   const WarmUpSettings& s = context.settings.warm_up;
@@ -55,7 +55,7 @@ PairSamples pair_samples(const PhaseContext& context, uint64_t key) {
 
 class WarmUpPhase : public Phase {
  public:
-  WarmUpPhase(const PhaseContext& context, const std::string& name)
+  WarmUpPhase(const RunContext& context, const std::string& name)
       : Phase(name, context.settings.warm_up.steps),
         context_(context),
         key_(mix_key(context.settings.seed, kStream)) {}
@@ -111,7 +111,7 @@ class WarmUpPhase : public Phase {
     return (infill ? known_.infilling : known_.end_to_end).draw(draw);
   }
 
-  PhaseContext context_;
+  const RunContext& context_;
   uint64_t key_;
   WarmUpSamples known_;
   PairSamples pairs_;  // instead, where there are any
@@ -120,7 +120,7 @@ class WarmUpPhase : public Phase {
 
 }  // namespace
 
-std::unique_ptr<Phase> make_warm_up_phase(const PhaseContext& context, const std::string& name) {
+std::unique_ptr<Phase> make_warm_up_phase(const RunContext& context, const std::string& name) {
   return std::make_unique<WarmUpPhase>(context, name);
 }
 

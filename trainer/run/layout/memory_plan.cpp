@@ -23,10 +23,6 @@ double recompute_cost(Recompute recompute) {
   return recompute == Recompute::kNone ? 1 : recompute == Recompute::kSelective ? 1.03 : 1.38;
 }
 
-const char* recompute_name(Recompute recompute) {
-  return recompute == Recompute::kNone ? "none" : recompute == Recompute::kSelective ? "selective" : "full";
-}
-
 // Pages of the cache in the use that asks for most, and those that the longest request may need.
 struct CacheUse {
   int64_t pages = 0, of_request = 0;
