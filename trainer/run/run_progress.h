@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 #include "trainer/run/checkpoints/run_state.h"
-#include "trainer/run/phase.h"
+#include "trainer/run/phases/phase.h"
 
 namespace bicrl {
 

@@ -5,7 +5,7 @@
 
 #include "trainer/run/idle_steps.h"
 #include "trainer/run/layout/placement_trial.h"
-#include "trainer/run/phase.h"
+#include "trainer/run/phases/phase.h"
 #include "trainer/run/reports/run_log.h"
 #include "trainer/run/reports/step_metrics.h"
 #include "trainer/run/run_context.h"

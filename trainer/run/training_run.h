@@ -1,8 +1,8 @@
 // A training run: warm-up, then the stages in order, with an evaluation and a checkpoint after each phase. It
 // goes on where the last checkpoint of its run directory was made.
 //
-// How this folder works: run_settings.h is the configuration of a run, phase.h a part of it that takes steps
-// (warm_up_phase.cpp, stage_phase.cpp; replay_settings.h leaves out what another run did already).
+// How this folder works: run_settings.h is the configuration of a run, phases/phase.h a part of it that takes
+// steps (warm_up_phase.cpp, stage_phase.cpp; replay_settings.h leaves out what another run did already).
 // run_stepper.h takes a step, run_evaluator.h tries the policy on held-out tasks, run_saver.h makes
 // checkpoints; run_progress.h is what they share; run_policies.h loads policies. run_directory.h owns the
 // folder: checkpoints (checkpoint_store.h, checkpoint_writer.h, run_state.h) and logs (run_log.h,
@@ -25,7 +25,7 @@
 #include "rollout/decoding/decode_engine.h"
 #include "trainer/experience/verdict_ledger.h"
 #include "trainer/inputs/run_inputs.h"
-#include "trainer/run/phase.h"
+#include "trainer/run/phases/phase.h"
 #include "trainer/run/reports/run_log.h"
 #include "trainer/run/run_directory.h"
 #include "trainer/run/run_evaluator.h"

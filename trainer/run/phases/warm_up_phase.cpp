@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/rng.h"
-#include "trainer/run/phase.h"
+#include "trainer/run/phases/phase.h"
 #include "trainer/run/reports/kept_batch.h"
 #include "trainer/update/packing/known_samples.h"
 #include "trainer/update/packing/pair_samples.h"

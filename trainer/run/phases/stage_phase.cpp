@@ -16,7 +16,7 @@
 #include "trainer/experience/steps_ahead.h"
 #include "trainer/experience/surplus.h"
 #include "trainer/inputs/prompt_filter.h"
-#include "trainer/run/phase.h"
+#include "trainer/run/phases/phase.h"
 #include "trainer/run/reports/kept_batch.h"
 #include "trainer/run/reports/sample_choice.h"
 #include "trainer/run/reports/text_archive.h"
