@@ -41,6 +41,9 @@ std::chrono::milliseconds next_look(const Stopwatch& waiting, double deadline_s)
   return std::clamp(std::chrono::milliseconds(left_ms), std::chrono::milliseconds(0), kStopPoll);
 }
 
+// Of the verdict that counts on a program that was verified a second time.
+std::string confirmed_key(const std::string& verdict_key) { return hash_hex({verdict_key, "confirmed"}); }
+
 VerificationRequest request_for(const Episode& episode, size_t index, bool fresh) {
   return {.request_id = std::to_string(index),
           .task_id = episode.task->id,
@@ -66,6 +69,7 @@ void EpisodeVerifier::submit(std::vector<Episode>& episodes, size_t index) {
     turn.verdict = known_verdict(episode);
     if (turn.verdict) return;
   }
+  turn.counted_key.clear();  // what was decided before was not decided of a verdict that comes only now
   if (settings_.source == VerdictSource::kStore)
     turn.verdict = unknown_verdict();
   else
@@ -87,7 +91,12 @@ bool EpisodeVerifier::receive(const std::function<void(Verdict, bool straggled)>
   Stopwatch silent;
   while (verifier_ && verifier_->pending() > 0) {
     if (show) show(verifier_->pending());
-    if (stop_requested()) return false;
+    if (stop_requested()) {
+      // Another step may be asked for before the run ends, and its requests have the same ids.
+      verifier_->withdraw();
+      while (std::optional<Verdict> verdict = verifier_->next(0ms)) take(std::move(*verdict), false);
+      return false;
+    }
     const bool over = deadline_s > 0 && waiting.seconds() >= deadline_s;
     if (over) {
       const std::string missing = verifier_->waiting_for();
@@ -144,7 +153,7 @@ std::optional<Verdict> EpisodeVerifier::known_verdict(Episode& episode) {
 std::optional<Verdict> EpisodeVerifier::known_confirmation(Episode& episode) {
   // The store keeps the verdict that counts under a key of its own, so that a program is confirmed once.
   if (store_) {
-    episode.last().verdict_key = hash_hex({episode.last().verdict_key, "confirmed"});
+    episode.last().verdict_key = confirmed_key(episode.last().verdict_key);
     if (auto counted = known_verdict(episode)) return counted;
   }
   if (settings_.source == VerdictSource::kStore) return unknown_verdict();
@@ -153,10 +162,12 @@ std::optional<Verdict> EpisodeVerifier::known_confirmation(Episode& episode) {
 
 namespace {
 
-// What was scored before is decided as then: quarantine has learnt of later steps since.
+// What was scored before is decided as then: quarantine has learnt of later steps since. A key that is neither
+// of these two is that of another verifier or task.
 bool is_to_be_confirmed(const Episode& episode, const Quarantine& quarantine) {
   const Turn& turn = episode.last();
-  if (!turn.counted_key.empty()) return turn.counted_key != turn.verdict_key;
+  if (turn.counted_key == turn.verdict_key && !turn.counted_key.empty()) return false;
+  if (turn.counted_key == confirmed_key(turn.verdict_key)) return true;
   return quarantine.needs_confirmation(episode.task->id, turn.program, *turn.verdict);
 }
 

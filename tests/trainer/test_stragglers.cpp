@@ -246,6 +246,58 @@ TEST_CASE("a second verification may straggle: the success does not count, now a
   CHECK(take(setting).masked.empty());
 }
 
+TEST_CASE("a stop keeps the verdicts that have come and withdraws what is missing") {
+  HeldGrader grader;
+  grader.is_held = [](const auto& asked) { return asked.program == "slow"; };
+  grader.holds = true;
+  VerifierClient client(options_for(grader.address()));
+  bool stops = false;
+  EpisodeVerifier verifier(&client, nullptr, {.stop_requested = [&] { return stops; }});
+  const Task task = five_tasks().front();
+  const auto responses_to = [&](const std::vector<std::string>& programs) {
+    std::vector<Episode> responses(programs.size());
+    for (size_t i = 0; i < programs.size(); ++i) {
+      responses[i].task = &task;
+      responses[i].last().program = programs[i];
+      verifier.submit(responses, i);
+    }
+    return responses;
+  };
+  auto responses = responses_to({"slow", "quick"});
+  while (!responses[1].last().verdict) verifier.take_ready(responses);
+  stops = true;
+  CHECK_FALSE(verifier.wait(responses));
+  CHECK_FALSE(responses[0].last().verdict.has_value());
+  // With steps ahead of the update another step follows, with requests of the same ids.
+  stops = false;
+  auto others = responses_to({"a", "b"});
+  REQUIRE(verifier.wait(others));
+  for (const Episode& e : others) CHECK(e.last().verdict->diagnostics == "program " + e.last().program);
+}
+
+TEST_CASE("a verdict that was missing when a step was scored is confirmed as any other") {
+  HeldGrader grader;
+  const TemporaryFolder folder;
+  SingleProcessControl control;
+  VerdictLedger ledger(folder.path() / "ledger", {"p", "v"}, control);
+  const Quarantine quarantine({.first_success = true});
+  VerifierClient client(options_for(grader.address()));
+  EpisodeVerifier verifier(&client, &ledger, {.quarantine = &quarantine});
+  const Task task = five_tasks().front();
+  std::string program = "late";
+  while (mix_key(1, program) % 3 == 0) program += "r";  // the grader's rule for incorrect ones
+  std::vector<Episode> responses(1);
+  responses[0].task = &task;
+  responses[0].last().program = program;
+  responses[0].last().counted_key = ledger.key_of(task, program);  // of no verdict at all
+  verifier.submit(responses, 0);
+  REQUIRE(verifier.wait(responses));
+  int64_t confirmed = 0;
+  REQUIRE(verifier.confirm(responses, confirmed));
+  CHECK(confirmed == 1);
+  CHECK(grader.calls_for(program) == 2);
+}
+
 TEST_CASE("equal candidates straggle together, and no verdict of theirs goes to a later response") {
   HeldGrader grader;
   grader.is_held = [](const auto& asked) { return asked.program == "slow"; };
