@@ -23,7 +23,8 @@ struct Rollout {
   // rebuild what the sampler saw; 0 if the step is not known or the position was never accepted.
   std::vector<int32_t> step_map;
   // For each token after the prompt: log-probability of the accepted token under the policy's distribution
-  // (softmax over allowed ids at the sampling temperature) when it was accepted; 0 if not scored.
+  // (softmax over allowed ids at the sampling temperature; over the ids that were drawn among, if
+  // `candidates` records them) when it was accepted; 0 if not scored.
   std::vector<float> log_probs;
   FinishReason finish = FinishReason::kTokenLimit;
   int64_t tokens_left = 0;  // of its limit, when it came to its end

@@ -16,6 +16,7 @@
 #include "launch/rank_checks.h"
 #include "launch/rank_session.h"
 #include "launch/signals.h"
+#include "rollout/decoding/denoise_step.h"
 #include "sandbox/service/verifier_server.h"
 #include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/run_inputs.h"
@@ -104,7 +105,12 @@ void require_startable(const LoadedRun& run, const RunInputs& inputs, const Cont
     evaluation.reject("tasks", concat(wanted, " held-out tasks are asked for, and there are ",
                                       inputs.tasks.held_out.size()));
   run.settings.trainer.placement(control.size());
-  policy_device(run.settings.policy, control.local_rank());
+  const PolicySource& policy = run.settings.policy;
+  const at::Device device = policy_device(policy, control.local_rank());
+  for (const StageSettings& stage : run.settings.stages)
+    if (stage.steps > 0)
+      require_recordable(policy_shape(policy), device,
+                         policy.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat, stage.decoding);
 }
 
 // The printed document stays a configuration that can be run.

@@ -68,5 +68,8 @@ struct StepMemory {
 };
 StepMemory denoise_step_memory(const PolicyConfig& config, at::Device device, c10::ScalarType dtype,
                                const EngineCapacity& capacity);
+// Throws InputError if such a step cannot record what the settings ask for.
+void require_recordable(const PolicyConfig& config, at::Device device, c10::ScalarType dtype,
+                        const DecodingSettings& settings);
 
 }  // namespace bicrl

@@ -13,4 +13,6 @@ StepMemory denoise_step_memory(const PolicyConfig& config, at::Device, c10::Scal
   return OperatorStep::memory(config, dtype, capacity);
 }
 
+void require_recordable(const PolicyConfig&, at::Device, c10::ScalarType, const DecodingSettings&) {}
+
 }  // namespace bicrl

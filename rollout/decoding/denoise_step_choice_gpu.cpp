@@ -29,4 +29,9 @@ StepMemory denoise_step_memory(const PolicyConfig& config, at::Device device, c1
                                                             : OperatorStep::memory(config, dtype, capacity);
 }
 
+void require_recordable(const PolicyConfig& config, at::Device device, c10::ScalarType dtype,
+                        const DecodingSettings& settings) {
+  if (gpu::PagedForward::supports(config, device, dtype)) GraphStep::require_recordable(settings);
+}
+
 }  // namespace bicrl

@@ -110,7 +110,7 @@ GraphStep::GraphStep(const Transformer& policy, const at::Tensor& allowed, const
   drawn_on_host_ = at::zeros({drawn_bytes}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
 }
 
-void GraphStep::open(const DecodingSettings& settings) {
+void GraphStep::require_recordable(const DecodingSettings& settings) {
   if (settings.recorded == CandidateTerms::kRejected && accepts_by_confidence(settings.acceptance.strategy))
     throw InputError(
         "'objective: exact' needs masses of rejected candidates, which the GPU's decoding kernels do not "
@@ -119,6 +119,10 @@ void GraphStep::open(const DecodingSettings& settings) {
     throw InputError(
         "'objective: draws' with 'top_k' or 'top_p' needs the ids that were drawn among, which the GPU's "
         "decoding kernels do not record: use a policy that torch's operators decode ('dtype: float32')");
+}
+
+void GraphStep::open(const DecodingSettings& settings) {
+  require_recordable(settings);
   for (int64_t group = 0; group < policy_.store().layout().group_count(); ++group)
     BICRL_CHECK(policy_.store().resident(group), "parameters of ", policy_.store().layout().group(group).name,
                 " are not in memory");

@@ -28,6 +28,7 @@ class GraphStep : public DenoiseStep {
   void cancel() override;
 
   static StepMemory memory(const PolicyConfig& config, const EngineCapacity& capacity);
+  static void require_recordable(const DecodingSettings& settings);  // see denoise_step.h
   // The number of rows that `rows` are rounded up to, at most `limit`: close together where forwards are
   // short.
   static int64_t bucket(int64_t rows, int64_t limit);

@@ -11,8 +11,8 @@
 namespace bicrl {
 namespace {
 
-// Ids with log-probabilities this far below the cut's are looked at, too: which are ahead is decided by
-// confidences as the sampler computes them, of few ids.
+// Ids whose log-probability is at most this far below the cut's are candidates; exp() in fp32, as the sampler
+// computes it, then decides which of these few are ahead of the cut.
 constexpr float kMargin = 1e-4f;
 constexpr float kLowest = -100;             // whose confidence is about the smallest of fp32
 constexpr double kMostTaken = 1 - 0x1p-20;  // which fp32 holds exactly, and keeps apart from 1

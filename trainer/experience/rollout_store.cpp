@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "common/error.h"
+#include "common/files/file_operations.h"
 #include "common/hash.h"
 #include "episode/episode_fields.h"
 #include "policy/files/safetensors.h"
@@ -169,9 +170,10 @@ fs::path RolloutStore::step_folder(const std::string& phase, int64_t step) const
 void RolloutStore::write(const std::string& phase, int64_t step, int rank, int ranks,
                          const std::vector<Episode>& episodes) const {
   const fs::path folder = step_folder(phase, step);
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure) throw Error(concat("cannot make ", folder.string(), ": ", failure.message()));
+  // Checkpoints within a stage rely on them, so they must outlast a power failure as those do.
+  make_folders(folder, system_files());
+  sync_path(folder.parent_path(), system_files());
+  sync_path(folder_.parent_path(), system_files());
   nlohmann::json headers = nlohmann::json::array();
   for (const Episode& episode : episodes) headers.push_back(header_of(episode));
   const NamedTensors tensors = flat_arrays(episodes);

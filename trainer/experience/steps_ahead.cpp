@@ -30,13 +30,15 @@ void StepsAhead::add(int64_t step, int64_t policy_version, CollectedStep collect
 }
 
 CollectedStep StepsAhead::take(const Collect& collect) {
-  // All of them, so that what a stop interrupted is judged before quarantine knows of the step that is taken.
+  // All of them: a step whose verdicts a stop interrupted is scored with what quarantine knew when it was
+  // generated, before it learns of the step that is taken here.
   for (GeneratedAhead& ahead : steps_) {
     if (ahead.collected) continue;
     CollectedStep collected = collect(ahead);
     if (collected.interrupted) return collected;
     collected.figures.sums[Sum::kGenerated] = ahead.generated_tokens;
     collected.figures.sums[Sum::kForwards] = ahead.forwards;
+    collected.rollout_seconds = 0;  // its generation was timed before the run was resumed
     ahead.collected = std::move(collected);
   }
   CollectedStep first = std::move(*steps_.front().collected);

@@ -1,6 +1,6 @@
-// Steps that are generated before the step before them is trained (trainer.max_staleness). Which weights
-// generate a step follows from its number alone: step k has those that step k - max_staleness began with, the
-// first steps of a phase those that the phase began with. So the sampler is never further ahead, and nothing
+// Steps that are generated up to max_staleness steps before they are trained (trainer.max_staleness). Step k
+// has the weights that step k - max_staleness began with, the first steps those that the phase, or the run
+// after a change of its placement, began with. So the sampler is never further ahead, and nothing
 // that it made is too old to be trained. Steps are taken in their order. One object per phase and rank, with
 // equal numbers on each; not thread-safe.
 #pragma once

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kMany = 1'000'000'000;
-constexpr int64_t kMaxStaleness = 8;  // beyond it importance weights are mostly clipped
+constexpr int64_t kMaxStaleness = 8;  // decision 0138
 
 WarmUpSettings warm_up_from(const ConfigSection& section, const fs::path& config_folder, uint64_t seed) {
   WarmUpSettings warm_up;

@@ -107,8 +107,14 @@ void PolicyUpdater::begin_phase(UpdaterSettings settings, const Transformer* ref
 std::vector<LiveSequence> PolicyUpdater::sequences_of(const std::vector<Experience>& experiences) {
   const Objective& objective = *settings_.objective;
   std::vector<LiveSequence> sequences;
-  for (const Experience& e : experiences)
+  for (const Experience& e : experiences) {
+    if (e.rollout.candidates.restricted_draws() > 0 &&
+        objective.recorded_candidates() == CandidateTerms::kNone)
+      throw InputError(concat("the response of group ", e.group, ", sample ", e.sample,
+                              " has the log-probabilities of draws that top-k or top-p restricted, and the "
+                              "objective scores all ids: it was sampled for another objective"));
     sequences.push_back(objective.sequence(e, policy_.config(), {.seed = settings_.seed, .step = steps_}));
+  }
   // In a context that the sampler never had, the behaviour policy's log-probabilities are those of the
   // present parameters, before the first update.
   if (!objective.has_sampler_contexts()) score(*pass_, sequences, &ScoredToken::old_log_prob);

@@ -1,72 +1,14 @@
 """Dynamic sampling: steps ask further rounds until enough groups are informative, what is left over serves the next step, and a run
 ends with the same bits on a trainer and a generator as alone, killed between and within steps, and replayed."""
-import hashlib
 import os
-import time
 from pathlib import Path
 
-from grading_server import GradingServer
-from support import bicrl, expect, folder, killed, read_json, read_lines, reproducible
+from graded_runs import REWARD, ROUND, SAMPLES, PartialGrader, done, same, settings, steps, steps_done, weights, words
+from support import bicrl, expect, folder, killed, read_json, read_lines
 
-WANTED, AT_MOST, ROUND, SAMPLES, STEPS = 3, 9, 4, 4, 6
-SMALL = ["tasks.synthetic.train_compositions=16", "tasks.synthetic.development_compositions=4", "tasks.synthetic.max_length=2",
-         "warm_up.steps=0", f"stages.0.steps={STEPS}", f"stages.0.tasks_per_step={ROUND}", f"stages.0.samples_per_task={SAMPLES}",
-         "stages.1.steps=0", "evaluation.tasks=0", "rollout.max_new_tokens=16", "stages.0.update.learning_rate=1e-3",
-         # One response in a forward, as how many share one follows from the number of ranks that generate.
-         "rollout.max_active=1", "stages.0.update.responses_per_update=5", "curation.repair.probability=0.2",
-         # A checkpoint after every step, which is there before the next one begins.
-         "run.checkpoint_every_s=0.000001", "run.checkpoint_in_background=false"]
+WANTED, AT_MOST, STEPS = 3, 9, 6
+SMALL = settings(STEPS)
 REFILL = f"curation.refill={{informative_groups: {WANTED}, at_most: {AT_MOST}}}"
-REWARD = "rule: binary\ncorrect: 1\nwrong: 0\ntruncated: score\n"  # a fresh policy's responses do not end
-
-
-class Grader(GradingServer):
-    """Half of the tasks are never solved. Answers no more of a run once that has done so many steps and asked so often after them."""
-
-    def __init__(self):
-        self.waiting_run = None
-        super().__init__()
-
-    def is_correct(self, task, program):
-        return hashlib.sha256(task.encode()).digest()[0] % 2 == 0 and super().is_correct(task, program)
-
-    def wait_behind(self, run, steps, asked):
-        self.waiting_run, self.steps, self.asked = run, steps, asked
-
-    def Verify(self, request, context):
-        if self.waiting_run and steps_done(self.waiting_run) >= self.steps:
-            self.asked -= 1
-            while self.asked < 0 and self.waiting_run and context.is_active():
-                time.sleep(0.01)
-        return super().Verify(request, context)
-
-
-def words(run, *overrides):
-    return ["train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, *overrides]
-
-
-def done(what, run, *overrides, ranks=2):
-    code, out, err = bicrl(*words(run, *overrides), ranks=ranks)
-    expect(code == 0, what, out, err)
-    return out
-
-
-def steps_done(run):
-    file = Path(run, "metrics.jsonl")
-    return file.read_text().count("\n") if file.exists() else 0
-
-
-def steps(run, *without):
-    return [{k: v for k, v in reproducible(step).items() if k not in without} for step in read_lines(f"{run}/metrics.jsonl")]
-
-
-def weights(run):
-    return [hashlib.sha256(Path(run, "checkpoints/infilling", name).read_bytes()).hexdigest()
-            for name in ("model.safetensors", "trainer/optimizer.safetensors")]
-
-
-def trace(run, *without):
-    return weights(run), steps(run, *without), Path(run, "responses.jsonl").read_text()
 
 
 def groups_of(run):
@@ -101,12 +43,12 @@ def expected_figures(groups):
 
 with folder() as temporary:
     Path(temporary, "reward.yaml").write_text(REWARD)
-    grader = Grader()
+    grader = PartialGrader()
     common = [f"reward={temporary}/reward.yaml", f"verifier.addresses=[{grader.address}]", "verifier.attempt_s=600", "verifier.deadline_s=600"]
 
     # Two ranks: refilled by the rule, as an independent count of the logged rewards has it.
     whole = f"{temporary}/whole"
-    out = done("two ranks", whole, *common, REFILL, "run.save_rollouts=true")
+    out = done("two ranks", words(whole, SMALL, *common, REFILL, "run.save_rollouts=true"))
     groups = groups_of(whole)
     figures = expected_figures(groups)
     keys = list(figures[0])
@@ -122,11 +64,9 @@ with folder() as temporary:
 
     # Alone, and as a trainer with a generator: one run. Its first step is that of two ranks.
     alone, split = f"{temporary}/alone", f"{temporary}/split"
-    done("one rank", alone, *common, REFILL, ranks=None)
-    done("a trainer and a generator", split, *common, REFILL, "trainer.placement=split")
-    loads = ("tokens_per_forward",)
-    for part, name in zip(range(3), ("weights and optimizer", "metrics", "responses")):
-        expect(trace(alone, *loads)[part] == trace(split, *loads)[part], f"the same {name} split", trace(alone)[part], trace(split)[part])
+    done("one rank", words(alone, SMALL, *common, REFILL), ranks=None)
+    done("a trainer and a generator", words(split, SMALL, *common, REFILL, "trainer.placement=split"))
+    same("split", split, alone, "tokens_per_forward")
     expect({k: steps(alone)[0][k] for k in ("reward_mean", "unique_programs", *keys)} ==
            {k: steps(whole)[0][k] for k in ("reward_mean", "unique_programs", *keys)}, "the first step on one rank", steps(alone)[0], steps(whole)[0])
     expect(os.listdir(f"{alone}/rollouts") == [], "files of a surplus are gone with the checkpoints that needed them")
@@ -138,25 +78,24 @@ with folder() as temporary:
     run = f"{temporary}/killed"
     for step, asked in sorted(kills):
         grader.wait_behind(run, step, asked)
-        killed(words(run, *common, REFILL, "run.save_rollouts=true"), 2, lambda: steps_done(run) >= step and grader.asked < 0)
+        killed(words(run, SMALL, *common, REFILL, "run.save_rollouts=true"), 2, lambda: steps_done(run) >= step and grader.asked < 0)
         grader.waiting_run = None
         latest = Path(run, "checkpoints/latest").read_text().strip()
         state = read_json(f"{run}/checkpoints/{latest}/trainer/state.json")["phase_state"]
         expect(latest.endswith(str(step)) and ("surplus" in state) == (figures[step - 1]["surplus_kept"] > 0), "the surplus is in the state", latest, state)
-    done("goes on", run, *common, REFILL, "run.save_rollouts=true")
-    for part, name in zip(range(3), ("weights and optimizer", "metrics", "responses")):
-        expect(trace(run)[part] == trace(whole)[part], f"the same {name} after kills", trace(run)[part], trace(whole)[part])
+    done("goes on", words(run, SMALL, *common, REFILL, "run.save_rollouts=true"))
+    same("after kills", run, whole)
 
     # A replay of updates takes the same groups from the saved ones.
     again = f"{temporary}/again"
-    done("updates alone", again, *common[:1], REFILL, "replay.only=updates", f"replay.rollouts={whole}")
+    done("updates alone", words(again, SMALL, *common[:1], REFILL, "replay.only=updates", f"replay.rollouts={whole}"))
     absent = ("generated_tokens", "tokens_per_forward", "repairs", "refill_rounds")
     expect(weights(again) == weights(whole), "a replay ends with the same weights")
     expect(steps(again, *absent) == steps(whole, *absent), "and the same figures", steps(again), steps(whole))
 
     # Without the key a step is one round. Files of rollouts have no more groups than the replay's limit.
     plain = f"{temporary}/plain"
-    out = done("without the key", plain, *common)
+    out = done("without the key", words(plain, SMALL, *common))
     expect(all(s["groups"] == ROUND and s["refill_rounds"] == s["surplus_kept"] == 0 for s in steps(plain)) and "rounds" not in out, "one round", steps(plain))
 
     for overrides, message in (
@@ -168,8 +107,8 @@ with folder() as temporary:
             ([REFILL, "trainer.placement=split", "trainer.max_staleness=1"], "curation.refill.informative_groups: cannot be used with 'trainer.max_staleness'"),
             ([REFILL, "stages.0.update.objective=coupled"], "curation.refill.informative_groups: needs stages whose objectives score"),
             ([REFILL, "replay.only=rollouts"], "curation.refill.informative_groups: cannot be used with 'replay.only: rollouts'")):
-        code, out, err = bicrl(*words(f"{temporary}/refused", *common, *overrides), "--dry-run")
+        code, out, err = bicrl(*words(f"{temporary}/refused", SMALL, *common, *overrides), "--dry-run")
         expect(code == 2 and message in err, f"refuses {overrides}", code, out, err)
-    code, out, err = bicrl(*words(f"{temporary}/dry", *common, REFILL), "--dry-run")
+    code, out, err = bicrl(*words(f"{temporary}/dry", SMALL, *common, REFILL), "--dry-run")
     expect(code == 0 and "until 3 groups are informative, at most 9 groups a step" in out, "a dry run prints it", out, err)
 print("steps are refilled, and repeat")

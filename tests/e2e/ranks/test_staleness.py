@@ -31,23 +31,6 @@ with folder() as temporary:
     expect(code == 0 and "going on after" in out + err, "goes on", out, err)
     same("one step ahead, moved", run, overlapped)
 
-    # Three steps ahead: those that wait when a run is interrupted are trained in its next process.
-    deep = ["trainer.max_staleness=3", "stages.1.steps=6"]
-    code, out, err = bicrl(*words(f"{temporary}/deep", *here, *SPLIT, *deep), ranks=2)
-    expect(code == 0, "a run three steps ahead", out, err)
-    expected = trace(f"{temporary}/deep")
-    expect(os.listdir(f"{temporary}/deep/rollouts") == [], "rollouts are gone with the checkpoints that needed them")
-    run = f"{temporary}/deep_moved"
-    for steps, ranks, more in ((7, 2, []), (9, 3, ["trainer.generator_ranks=2"])):
-        process = begun(run, steps, ranks, *here, *SPLIT, *deep, *more)
-        if ranks == 2:
-            os.kill(pid_of_rank(run, 0), signal.SIGKILL)
-        else:
-            os.killpg(process.pid, signal.SIGTERM)
-        process.communicate(timeout=300)
-    code, out, err = bicrl(*words(run, *here, *SPLIT, *deep), ranks=2)
-    expect(code == 0 and "going on after" in out + err, "goes on", out, err)
-    same("three steps ahead, moved", run, expected)
     verifier.kill()
 
     for ranks, overrides, message in ((None, ["trainer.max_staleness=1"], "has no effect with 'placement: colocated'"),

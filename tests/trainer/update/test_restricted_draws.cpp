@@ -82,6 +82,13 @@ TEST_CASE("an update scores restricted draws as the sampler recorded them") {
     CHECK(statistics[UpdateRow::kTrainedTokens] > 0);
     CHECK(statistics[UpdateRow::kLargestGap] < 1e-4);
 
+    // Objectives that score all ids have no use for ratios under a part of them.
+    update.objective = objective_of("{objective: trace}");
+    updater.begin_phase(update, nullptr);
+    CHECK_THROWS_AS(reinforce(updater, {experience}), InputError);
+    update.objective = objective_of(std::string("{objective: ") + objective + "}");
+    updater.begin_phase(update, nullptr);
+
     // What a token was drawn among has to be there.
     experience.rollout.candidates.kept_steps.back() += 100;
     if (kind == CandidateTerms::kDraws) CHECK_THROWS_AS(reinforce(updater, {experience}), InputError);

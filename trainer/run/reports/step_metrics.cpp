@@ -23,8 +23,9 @@ std::string percent(double share) { return fixed(100 * share, 0) + " %"; }
 std::string time_part(const StepMetrics& m) {
   std::string line = " | ";
   if (m.responses) {
-    line += concat("rollout ", fixed(m.seconds.rollout, 1), " s (", fixed(m.rank_generated_per_second(), 0),
-                   " tok/s), verify +", fixed(m.seconds.verify_wait, 1), " s");
+    line += concat("rollout ", fixed(m.seconds.rollout, 1), " s");
+    if (m.seconds.rollout > 0) line += concat(" (", fixed(m.rank_generated_per_second(), 0), " tok/s)");
+    line += concat(", verify +", fixed(m.seconds.verify_wait, 1), " s");
     if (m.load.verifier_queue > 0) line += concat(" (", m.load.verifier_queue, " waiting)");
     line += ", ";
   }
