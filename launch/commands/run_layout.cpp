@@ -66,7 +66,7 @@ std::optional<PlacementTrial> placement_trial(const RunSettings& settings, const
   for (int generators = 1; generators < control.size(); ++generators) {
     RunSettings split = settings;
     split.trainer.generator_ranks = generators;
-    if (placement_fits(split, inputs, split.trainer.placement(control.size()), least_bytes))
+    if (fitting_plan(split, inputs, split.trainer.placement(control.size()), least_bytes))
       possible.push_back(generators);
   }
   return PlacementTrial(std::move(possible), settings.stages.front().decoding.max_active);

@@ -31,8 +31,7 @@ RunSaver::RunSaver(const RunContext& context, RunProgress& progress, bool is_sav
       writer_(std::make_unique<CheckpointWriter>(context.control, store_.get(), context.policy.config(),
                                                  context.tokenizer,
                                                  context.settings.checkpoint_in_background)) {
-  // A checkpoint that comes by the clock holds up a step. Without a clock it ends a phase or the run, if it
-  // comes at all, and so much pinned memory is not taken in advance.
+  // For a checkpoint that holds up a step. Without a clock a phase may end before the first one.
   if (context.settings.checkpoint_every_s > 0) writer_->reserve(part());
 }
 
