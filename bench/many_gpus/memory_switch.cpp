@@ -1,19 +1,22 @@
 // Whether ranks that generate and train in turn leak or fragment memory: so many switches between the two, of
-// a policy of random weights of any shape, with the cache and the packs that are asked for. After each phase
-// it notes what tensors take, what the allocator keeps, and what it cannot give back.
-//   mpirun -np 4 bench_memory_switch configs/shapes/sdar-8b.json --stage 2 --recompute full --cache-tokens
-//   190000
+// a policy of random weights of any shape. Each switch has a cache and responses of other sizes, up to those
+// that are asked for. After each phase every rank notes what its tensors take, what the allocator keeps, and
+// what it cannot give back. Printed is the most of any rank, every 20 switches, over those so far.
+//   mpirun -np 4 bench_memory_switch configs/shapes/sdar-8b.json --stage 2 --recompute full --response 256
+//   --cache-tokens 190000
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <set>
+#include <string>
+#include <vector>
 
 #include "bench/many_gpus/rank_device.h"
 #include "bench/many_gpus/update_options.h"
 #include "bench/random_weights.h"
 #include "bench/wide_tokenizer.h"
 #include "common/clock.h"
+#include "common/rng.h"
 #include "launch/tensor_plane_choice.h"
 #include "policy/distribution.h"
 #include "rollout/decoding/decode_engine.h"
@@ -29,17 +32,28 @@ struct SwitchSettings : UpdateOptions {
   int64_t sequences = 48, cache_tokens = 0, new_tokens = 8;
 };
 
-// Requests that reserve the whole cache, and end soon.
+// What a switch draws, on all ranks alike.
+struct SwitchSizes {
+  int64_t response = 0;    // tokens of those that are trained: half of what is asked for, or more
+  double cache_share = 1;  // of what is asked for: 0.6 or more
+};
+SwitchSizes sizes_of(const SwitchSettings& s, int64_t number, int64_t block_size) {
+  RandomStream random(mix_key({11, static_cast<uint64_t>(number)}));
+  const int64_t most = s.rows.response / block_size, least = std::max<int64_t>(1, most / 2);
+  const auto blocks = least + static_cast<int64_t>(random.below(static_cast<uint64_t>(most - least + 1)));
+  return {.response = blocks * block_size, .cache_share = 0.6 + 0.4 * random.uniform()};
+}
+
+// Requests that end soon.
 std::vector<GenerationRequest> make_requests(const SwitchSettings& s, int64_t number) {
   std::vector<GenerationRequest> requests;
-  RandomStream random(mix_key({11, static_cast<uint64_t>(number)}));
+  RandomStream random(mix_key({12, static_cast<uint64_t>(number)}));
   for (int64_t i = 0; i < s.sequences; ++i) {
     GenerationRequest request;
     request.task_id = std::to_string(i);
     request.group = i / s.rows.samples;
     request.key = mix_key({13, static_cast<uint64_t>(number), static_cast<uint64_t>(i)});
     request.prompt_tokens.assign(static_cast<size_t>(s.rows.prompt), request.group % 100);
-    // Of other lengths each time, so that blocks of other sizes come and go.
     request.max_new_tokens = 1 + static_cast<int64_t>(random.below(static_cast<uint64_t>(s.new_tokens)));
     requests.push_back(std::move(request));
   }
@@ -47,27 +61,54 @@ std::vector<GenerationRequest> make_requests(const SwitchSettings& s, int64_t nu
 }
 
 // Of one phase over the switches.
-struct PhaseMemory {
-  std::vector<DeviceMemory> after;
-  double seconds = 0;
-
-  void print(const char* name, int64_t counted) const {
-    const auto gib = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
-    const DeviceMemory &first = after[static_cast<size_t>(counted)], &last = after.back();
-    int64_t most_reserved = 0, most_split = 0;
-    for (const DeviceMemory& memory : after) {
-      most_reserved = std::max(most_reserved, memory.reserved);
-      most_split = std::max(most_split, memory.split);
-    }
-    printf(
-        "  after %s: tensors %.3f GiB, %+ld bytes since switch %ld; kept by the allocator %.3f (%+.3f), at "
-        "most "
-        "%.3f; pieces that cannot be given back %.3f (%+.3f), at most %.3f; %.0f ms a switch\n",
-        name, gib(last.allocated), last.allocated - first.allocated, counted + 1, gib(last.reserved),
-        gib(last.reserved - first.reserved), gib(most_reserved), gib(last.split),
-        gib(last.split - first.split), gib(most_split), 1e3 * seconds / static_cast<double>(after.size()));
+class PhaseMemory {
+ public:
+  // Collective.
+  void note(const RankDevice& own, ControlPlane& control, const Stopwatch& watch) {
+    own.synchronize();
+    seconds_ += watch.seconds();
+    after_.push_back(all_gather_values(control, own.memory()));
   }
+
+  int64_t most(int64_t DeviceMemory::*field) const {
+    int64_t most = 0;
+    for (const auto& ranks : after_)
+      for (const DeviceMemory& memory : ranks) most = std::max(most, memory.*field);
+    return most;
+  }
+
+  void print(const char* name) const {
+    const auto gib = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
+    // By then sizes are no longer met for the first time.
+    const size_t counted = std::min<size_t>(4, after_.size() - 1);
+    int64_t grown = after_.back().front().allocated - after_[counted].front().allocated;
+    for (size_t rank = 1; rank < after_.back().size(); ++rank)
+      grown = std::max(grown, after_.back()[rank].allocated - after_[counted][rank].allocated);
+    printf(
+        "  after %s: %+ld bytes of tensors since switch %zu, at most %.3f GiB; the allocator kept at most "
+        "%.3f "
+        "GiB; pieces that cannot be given back at most %.3f GiB; %.0f ms a switch\n",
+        name, grown, counted + 1, gib(most(&DeviceMemory::allocated)), gib(most(&DeviceMemory::reserved)),
+        gib(most(&DeviceMemory::split)), 1e3 * seconds_ / static_cast<double>(after_.size()));
+  }
+
+ private:
+  std::vector<std::vector<DeviceMemory>> after_;  // each switch, by rank
+  double seconds_ = 0;
 };
+
+void print(const SwitchSettings& s, int64_t switches, int ranks, const PhaseMemory& generation,
+           const PhaseMemory& update) {
+  printf(
+      "%s, %d ranks, stage %ld, recompute %s: %ld switches, peak of tensors %.3f GiB, %ld allocations that "
+      "gave free memory back first\n",
+      s.shape.c_str(), ranks, s.stage, s.recompute_name.c_str(), switches,
+      static_cast<double>(update.most(&DeviceMemory::peak_allocated)) / (1 << 30),
+      update.most(&DeviceMemory::retries));
+  generation.print("generation");
+  update.print("update");
+  fflush(stdout);
+}
 
 void run(const SwitchSettings& s) {
   MpiSession session;
@@ -83,46 +124,35 @@ void run(const SwitchSettings& s) {
   DecodeEngine engine(policy, tokenizer);
   DecodingSettings decoding;
   decoding.max_active = s.sequences;
-  const std::vector<Experience> mine = make_experiences(s.rows, config, control.rank(), control.size());
-  const StepKeys keys = all_gather_lists(control, shares_of(mine));
 
   PhaseMemory generation, update;
   for (int64_t number = 0; number < s.switches; ++number) {
-    const auto note = [&](PhaseMemory& phase, const Stopwatch& watch) {
-      own.synchronize();
-      phase.seconds += watch.seconds();
-      phase.after.push_back(own.memory());
-    };
-    const Stopwatch generating;
+    const SwitchSizes sizes = sizes_of(s, number, config.block_size);
+    UpdateRows rows = s.rows;
+    rows.response = sizes.response;
+    const std::vector<Experience> mine = make_experiences(rows, config, control.rank(), control.size());
+    const StepKeys keys = all_gather_lists(control, shares_of(mine));
     const std::vector<GenerationRequest> requests = make_requests(s, number);
     EngineCapacity capacity = capacity_for(requests, config, decoding);
-    if (s.cache_tokens > 0) capacity.pages = s.cache_tokens / KvCache::kPageTokens;
+    if (s.cache_tokens > 0)
+      capacity.pages = std::max(
+          capacity.pages, static_cast<int64_t>(sizes.cache_share * static_cast<double>(s.cache_tokens)) /
+                              KvCache::kPageTokens);
+
+    const Stopwatch generating;
     engine.open(decoding, number, capacity);
     for (const GenerationRequest& request : requests) engine.submit(request);
     while (!engine.idle()) engine.step();
-    note(generation, generating);
-    const Stopwatch training;
     engine.release_memory();
+    generation.note(own, control, generating);
+    const Stopwatch training;
     updater.reinforce(mine, keys);
-    note(update, training);
-    if (control.rank() == 0 && (number + 1) % 20 == 0) {
-      printf("switch %ld: tensors %.3f GiB, kept %.3f GiB\n", number + 1,
-             static_cast<double>(update.after.back().allocated) / (1 << 30),
-             static_cast<double>(update.after.back().reserved) / (1 << 30));
-      fflush(stdout);
-    }
+    update.note(own, control, training);
+    const bool is_last = number + 1 == s.switches;
+    if (control.rank() == 0 && (is_last || (number + 1) % 20 == 0))
+      print(s, number + 1, control.size(), generation, update);
   }
   updater.check_replicas();
-  if (control.rank() != 0) return;
-  const int64_t counted = std::min<int64_t>(4, s.switches - 1);  // before it sizes are met for the first time
-  printf(
-      "%s, %ld layers, %d ranks, stage %ld, recompute %s: %ld switches, peak of tensors %.3f GiB, %ld "
-      "allocations that gave free memory back first\n",
-      s.shape.c_str(), config.layers, control.size(), s.stage, s.recompute_name.c_str(), s.switches,
-      static_cast<double>(own.memory().peak_allocated) / (1 << 30), own.memory().retries);
-  generation.print("generation", counted);
-  update.print("update", counted);
-  fflush(stdout);
 }
 
 }  // namespace

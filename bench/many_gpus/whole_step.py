@@ -10,10 +10,11 @@ steps of the section `bench`, `static` with one token a step. WEIGHTS comes from
 lengths, denoise steps and programs; generation, gRPC, sandboxes, rewards, advantages, update, switch of memory, metrics and checkpoints
 are those of any run. Once the steps are there the run is killed, rather than waiting for its last checkpoint.
 
---kill-rank R: after the last step the process of rank R alone is killed, --kill-after seconds into the next one. How long the other
-ranks live, and which lines name it, is in the report. --resume N: the run in OUT goes on from its latest checkpoint and takes N more
-steps; OUT.resumed.json has them. OUT is the run's folder, with OUT.json beside it: each step's entry of
-metrics.jsonl with the time at which it came.
+--kill-rank R: after the last step, and once a checkpoint is written, the process of rank R alone is killed, --kill-after seconds into
+the next step. How long the other ranks live, and which lines name it, is in the report. --resume N: the run in OUT goes on from its
+latest checkpoint and takes N more steps; OUT.resumed.json has them. Without a checkpoint that fails. OUT is the run's folder, with
+OUT.json beside it: each step's entry of metrics.jsonl with the time at which it came. The report is written as steps come, and whoever
+ends this bench by SIGTERM ends its run.
 """
 import argparse
 import json
@@ -25,8 +26,13 @@ import sys
 import time
 from pathlib import Path
 
+from processes import children, end_all, is_alive
+
 STATIC = {"strategy": "low_confidence_static", "denoise_steps": 4}
 PARTS = ("rollout", "verify_wait", "exchange", "train")
+# More steps than are waited for: the run is to be at work when it is killed, and may need several until a checkpoint is written.
+SPARE_STEPS = 8
+KILL_WAIT_S = 90
 
 
 def overrides(options, config):
@@ -39,9 +45,8 @@ def overrides(options, config):
     stages = [stage.split(":") for stage in options.stages.split(",")]
     for index in (0, 1):
         strategy, steps = stages[index] if index < len(stages) else ("dynamic", 0)
-        # A step more than is waited for: the run is to be at work when it is killed.
-        last = index == len(stages) - 1
-        found += [f"stages.{index}.steps={int(steps) + last}", f"stages.{index}.tasks=[tasks]", f"stages.{index}.tasks_per_step={options.tasks}",
+        spare = SPARE_STEPS if index == len(stages) - 1 else 0
+        found += [f"stages.{index}.steps={int(steps) + spare}", f"stages.{index}.tasks=[tasks]", f"stages.{index}.tasks_per_step={options.tasks}",
                   f"stages.{index}.samples_per_task={options.samples}"]
         if strategy == "static":
             kept = {key: value for key, value in rollout.items() if key not in ("strategy", "threshold")} | STATIC
@@ -51,35 +56,10 @@ def overrides(options, config):
     return [*found, f"verifier.server.workers={workers}", *options.overrides], sum(int(stage[1]) for stage in stages)
 
 
-def children(pid):
-    """Of all generations, by command."""
-    found, parents = {}, {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-                parents.setdefault(int(stat.rsplit(")", 1)[1].split()[1]), []).append((int(entry.name), (entry / "comm").read_text().strip()))
-            except OSError:
-                pass
-    waiting = [pid]
-    while waiting:
-        for child, name in parents.get(waiting.pop(), []):
-            found[child] = name
-            waiting.append(child)
-    return found
-
-
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 def ranks_of(launcher):
     """Process of each rank. A launcher that starts one rank itself is that rank."""
     ranks = {}
-    for pid in children(launcher.pid) or {launcher.pid: ""}:
+    for pid in children(launcher.pid) or [launcher.pid]:
         try:
             rank = re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)\0", Path(f"/proc/{pid}/environ").read_bytes())
         except OSError:
@@ -96,33 +76,19 @@ def kill_rank(options, launcher, log):
     print(f"killing rank {options.kill_rank} of {ranks}", flush=True)
     os.kill(ranks[options.kill_rank], signal.SIGKILL)
     begin, ended = time.monotonic(), {}
-    while time.monotonic() - begin < 90 and len(ended) < len(ranks):
+    while time.monotonic() - begin < KILL_WAIT_S and len(ended) < len(ranks):
         for rank, pid in ranks.items():
             if rank not in ended and not is_alive(pid):
                 ended[rank] = round(time.monotonic() - begin, 2)
         time.sleep(0.05)
     launcher_s = None
-    while time.monotonic() - begin < 90 and launcher_s is None:
+    while time.monotonic() - begin < KILL_WAIT_S and launcher_s is None:
         if launcher.poll() is not None:
             launcher_s = round(time.monotonic() - begin, 2)
         time.sleep(0.05)
     named = [line for line in log.read_text(errors="replace").splitlines() if re.search(rf"\brank {options.kill_rank}\b", line)]
     return {"killed_rank": options.kill_rank, "rank_ended_s": ended, "launcher_ended_s": launcher_s, "exit_code": launcher.returncode,
             "lines_that_name_it": named[-6:]}
-
-
-def end(launcher):
-    """Of the run: its launcher, its ranks and their verifier."""
-    started = [launcher.pid, *children(launcher.pid)]
-    for pid in started:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    launcher.wait()
-    deadline = time.monotonic() + 30
-    while any(map(is_alive, started)) and time.monotonic() < deadline:
-        time.sleep(0.1)
 
 
 def resumed(launcher, log, begin, patience):
@@ -137,36 +103,70 @@ def resumed(launcher, log, begin, patience):
     return {"after": at[0] if at else otherwise, "steps_before": int(at[2]) if at else 0, "ready_after_s": round(time.monotonic() - begin, 2)}
 
 
+def has_checkpoint(steps):
+    """A step's entry has the seconds of a checkpoint that was finished before it."""
+    return any(step["checkpoint_write_seconds"] > 0 for step in steps)
+
+
+def is_enough(steps, wanted, options):
+    return len(steps) >= wanted and (options.kill_rank < 0 or has_checkpoint(steps))
+
+
+def follow(options, launcher, log, report, wanted, suffix):
+    """Reads the run's steps into the report until there are enough. Returns whether all that was asked for has happened."""
+    begin, steps, earlier = time.monotonic(), report["steps"], 0
+    deadline = begin + options.patience - (KILL_WAIT_S if options.kill_rank >= 0 else 0)
+    if options.resume:
+        report["resumed"] = resumed(launcher, log, begin, options.patience)
+        print(json.dumps(report["resumed"]), flush=True)
+        earlier = report["resumed"]["steps_before"]
+        if earlier == 0:
+            return False
+    metrics = Path(options.out, "metrics.jsonl")
+    while not is_enough(steps, wanted, options) and launcher.poll() is None and time.monotonic() < deadline:
+        lines = metrics.read_text().split("\n")[:-1] if metrics.exists() else []
+        for line in lines[earlier + len(steps):]:
+            steps.append(json.loads(line) | {"came_after_s": time.monotonic() - begin})
+            print(text_of(steps[-1]), flush=True)
+            write(report, options.out + suffix)
+        time.sleep(0.05)
+    if not is_enough(steps, wanted, options):
+        return False
+    if options.kill_rank >= 0:
+        if launcher.poll() is not None:
+            return False
+        report["kill"] = kill_rank(options, launcher, log)
+        print(json.dumps(report["kill"]), flush=True)
+    return True
+
+
+def write(report, place):
+    """In one go: whoever reads it meets a whole one."""
+    Path(place + ".json.part").write_text(json.dumps(report))
+    os.replace(place + ".json.part", place + ".json")
+
+
 def measure(options):
     options.out = str(Path(options.out).absolute())
+    if not options.resume and Path(options.out, "metrics.jsonl").exists():
+        print(f"{options.out}: a run lies there; --resume N goes on with it, and another folder is for a new one")
+        return 2
     given, wanted = overrides(options, options.config)
     command = [options.binary, "train", "--no-verify", options.config, *given]  # the weights were drawn just now
     if options.ranks > 1:
         command = ["mpirun", "-np", str(options.ranks), "--bind-to", "none", "--oversubscribe", *command]
     suffix = ".resumed" if options.resume else ""
     log = Path(options.out + suffix + ".log")
-    begin, steps, earlier = time.monotonic(), [], 0
+    report = {"command": command, "ranks": options.ranks, "responses": options.tasks * options.samples, "is_complete": False, "steps": []}
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     with log.open("w") as output:
         launcher = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    metrics = Path(options.out, "metrics.jsonl")
-    report = {"command": command, "ranks": options.ranks, "responses": options.tasks * options.samples, "steps": steps}
-    if options.resume:
-        wanted = options.resume
-        report["resumed"] = resumed(launcher, log, begin, options.patience)
-        print(json.dumps(report["resumed"]), flush=True)
-        earlier = report["resumed"]["steps_before"]
-    while len(steps) < wanted and launcher.poll() is None and time.monotonic() - begin < options.patience:
-        lines = metrics.read_text().split("\n")[:-1] if metrics.exists() else []
-        for line in lines[earlier + len(steps):]:
-            steps.append(json.loads(line) | {"came_after_s": time.monotonic() - begin})
-            print(text_of(steps[-1]), flush=True)
-        time.sleep(0.05)
-    if options.kill_rank >= 0 and launcher.poll() is None:
-        report["kill"] = kill_rank(options, launcher, log)
-        print(json.dumps(report["kill"]), flush=True)
-    report["is_complete"] = len(steps) == wanted
-    end(launcher)
-    Path(options.out + suffix + ".json").write_text(json.dumps(report))
+    try:
+        report["is_complete"] = follow(options, launcher, log, report, options.resume or wanted, suffix)
+    finally:
+        end_all(launcher)
+        report["placement"] = re.findall(r"trainer\.placement: auto is (.*)", log.read_text(errors="replace"))
+        write(report, options.out + suffix)
     if not report["is_complete"]:
         print("".join(log.read_text(errors="replace").splitlines(True)[-15:]))
     return 0 if report["is_complete"] else 1
@@ -213,9 +213,9 @@ def main():
     parser.add_argument("--stages", default="dynamic:4,static:2", help="one or two, each with its steps")
     parser.add_argument("--workers", type=int, default=0, help="of the verifier; 0: all cores but two for each rank")
     parser.add_argument("--kill-rank", type=int, default=-1)
-    parser.add_argument("--kill-after", type=float, default=5, help="seconds after the last step's entry")
+    parser.add_argument("--kill-after", type=float, default=5, help="seconds after the last entry of a step")
     parser.add_argument("--resume", type=int, default=0, metavar="STEPS")
-    parser.add_argument("--patience", type=float, default=3600, help="seconds after which the run is killed")
+    parser.add_argument("--patience", type=float, default=3600, help="seconds after which the run is killed, with those of --kill-rank")
     parser.add_argument("--binary", default="bicrl")
     parser.add_argument("overrides", nargs="*")
     return measure(parser.parse_intermixed_args())

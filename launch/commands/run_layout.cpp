@@ -1,6 +1,7 @@
 #include "launch/commands/run_layout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,30 @@ int64_t least_memory_bytes(const RunSettings& settings, ControlPlane& control) {
   return least;
 }
 
+// Sequences at a time on a rank, in the first stage that has steps: as many as the plan's cache has room for.
+int64_t active_sequences(const StageSettings& stage, const MemoryPlan& plan) {
+  const double share = stage.decoding.cache_tokens == 0 ? plan.cache_share : 1;
+  return std::max<int64_t>(1, std::llround(share * static_cast<double>(stage.decoding.max_active)));
+}
+
+// Those for which the memory suffices.
+std::vector<PossibleSplit> possible_splits(const RunSettings& settings, const RunInputs& inputs, int ranks,
+                                           int64_t least_bytes, const StageSettings& stage,
+                                           const MemoryPlan& colocated) {
+  std::vector<PossibleSplit> possible;
+  for (int generators = 1; generators < ranks; ++generators) {
+    RunSettings split = settings;
+    split.trainer.generator_ranks = generators;
+    const auto plan = fitting_plan(split, inputs, split.trainer.placement(ranks), least_bytes);
+    if (!plan) continue;
+    possible.push_back(
+        {.generators = generators,
+         .max_active = active_sequences(stage, *plan),
+         .training_cost = update_cost(*plan, ranks - generators) / update_cost(colocated, ranks)});
+  }
+  return possible;
+}
+
 }  // namespace
 
 RunLayout lay_out(RunSettings settings, const RunInputs& inputs, ControlPlane& control, int generators) {
@@ -57,19 +82,15 @@ std::optional<PlacementDecision> decided_before(const RunSettings& settings,
 
 std::optional<PlacementTrial> placement_trial(const RunSettings& settings, const RunInputs& inputs,
                                               ControlPlane& control) {
-  const bool is_whole = settings.replay.parts == RunParts::kWhole && !settings.stages.empty();
-  if (!settings.trainer.chooses_placement || settings.trainer.max_staleness == 0 || !is_whole ||
-      control.size() == 1)
+  const auto stage = std::ranges::find_if(settings.stages, [](const auto& each) { return each.steps > 0; });
+  if (!settings.trainer.chooses_placement || settings.trainer.max_staleness == 0 || control.size() == 1 ||
+      settings.replay.parts != RunParts::kWhole || stage == settings.stages.end())
     return std::nullopt;
   const int64_t least_bytes = least_memory_bytes(settings, control);
-  std::vector<int> possible;
-  for (int generators = 1; generators < control.size(); ++generators) {
-    RunSettings split = settings;
-    split.trainer.generator_ranks = generators;
-    if (placement_fits(split, inputs, split.trainer.placement(control.size()), least_bytes))
-      possible.push_back(generators);
-  }
-  return PlacementTrial(std::move(possible), settings.stages.front().decoding.max_active);
+  const MemoryPlan colocated =
+      plan_memory(settings, inputs, settings.trainer.placement(control.size()), least_bytes);
+  return PlacementTrial(possible_splits(settings, inputs, control.size(), least_bytes, *stage, colocated),
+                        active_sequences(*stage, colocated));
 }
 
 }  // namespace bicrl

@@ -21,6 +21,7 @@
 #include "trainer/experience/grading_basis.h"
 #include "trainer/inputs/run_inputs.h"
 #include "trainer/run/determinism.h"
+#include "trainer/run/layout/run_memory.h"
 #include "trainer/run/training_run.h"
 #include "verdict/verifier_description.h"
 
@@ -296,6 +297,8 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   if (end == RunEnd::kMoves) {
     const int generators = training->placement()->generators;
     training.reset();  // it has the memory
+    // Of which the part's communicator takes its buffers.
+    return_unused_memory(policy_device(run.settings.policy, control.local_rank()));
     inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.pairs);
     layout = lay_out(run.settings, inputs, control, generators);
     if (first) log_info(layout.memory);

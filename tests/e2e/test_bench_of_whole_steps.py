@@ -25,9 +25,9 @@ with folder() as temporary:
     small = ["policy.device=cpu", "policy.dtype=float32", "tasks.prompt_style=compact", "rollout.max_new_tokens=64", "rollout.max_active=16",
              "bench.median_tokens=24", "run.threads_per_rank=1", "run.seed=5", "verifier.server.limits.compile_s=300", "verifier.server.limits.record_s=300",
              "verifier.server.oracle.cpu_s=300"]
-    code, out, err = run("whole_step.py", "configs/dice-1.7b.yaml", f"{temporary}/weights", f"{temporary}/data", f"{temporary}/run", "--ranks", 2,
-                         "--tasks", 3, "--samples", 4, "--stages", "dynamic:1,static:1", "--workers", 2, "--binary", BINARY, "--kill-rank", 1,
-                         "--kill-after", 0, *small)
+    whole = ["configs/dice-1.7b.yaml", f"{temporary}/weights", f"{temporary}/data", f"{temporary}/run", "--ranks", 2, "--tasks", 3, "--samples", 4,
+             "--stages", "dynamic:1,static:1", "--workers", 2, "--binary", BINARY, *small]
+    code, out, err = run("whole_step.py", *whole, "--kill-rank", 1, "--kill-after", 0)
     expect(code == 0, "two steps on two ranks", code, out, err)
     report = read_json(Path(temporary, "run.json"))
     dynamic, static = report["steps"]
@@ -44,6 +44,17 @@ with folder() as temporary:
     expect(read_json(Path(temporary, "run", "run.json"))["bench"] is True, "and a mark in run.json")
     code, out, err = run("whole_step.py", "--table", f"{temporary}/run.json")
     expect(code == 0 and out.count("\n") == 2 + 4, "a row for each step and rank", out, err)
+    code, out, err = run("whole_step.py", *whole)
+    expect(code == 2 and "a run lies there" in out, "its entries are not taken for those of another run", code, out, err)
+
+    # It was killed behind a checkpoint, and goes on from there.
+    code, out, err = run("whole_step.py", *whole, "--resume", 1)
+    expect(code == 0, "a step of the run that was killed", code, out, err)
+    report = read_json(Path(temporary, "run.resumed.json"))
+    expect(report["resumed"]["steps_before"] >= 1 and len(report["steps"]) == 1 and report["steps"][0]["phase"] == "end_to_end_2", "resumed", report)
+    whole[3] = f"{temporary}/fresh"
+    code, out, err = run("whole_step.py", *whole, "--resume", 1)
+    expect(code == 1 and "begins anew" in out, "a run without a checkpoint is not resumed", code, out, err)
 
     code, out, err = bicrl("train", "configs/quickstart.yaml", "--dry-run", "bench.median_tokens=9")
     expect(code == 2 and "bench.median_tokens" in out + err, "draws are refused without programs", code, out, err)

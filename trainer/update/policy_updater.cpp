@@ -181,6 +181,16 @@ PackSettings PolicyUpdater::pack_settings() const {
           .rows_of_pair = policy_.device().is_cpu() ? 0 : rows_of_pair(config)};
 }
 
+Packs PolicyUpdater::packs_of(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales) {
+  PackSettings settings = pack_settings();
+  Packs own(sequences, scales, settings);
+  if (!buckets_.passes_are_collective() || control_.size() == 1 || settings.rows_of_pair == 0) return own;
+  // A pass takes as long as that of the slowest rank: all have equally many, and begin with their largest.
+  for (const size_t count : all_gather_values(control_, own.count()))
+    settings.lockstep_count = std::max(settings.lockstep_count, count);
+  return Packs(sequences, scales, settings);
+}
+
 void PolicyUpdater::score(ScoredPass& pass, std::vector<LiveSequence>& sequences,
                           double ScoredToken::*field) const {
   const std::vector<double> scales(sequences.size(), 1.0);

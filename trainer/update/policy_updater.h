@@ -117,6 +117,8 @@ class PolicyUpdater {
   // Puts the log-probabilities of scored tokens under the pass's policy into the field of each.
   void score(ScoredPass& pass, std::vector<LiveSequence>& sequences, double ScoredToken::*field) const;
   PackSettings pack_settings() const;
+  // Of an update's passes. Refers to both. Collective.
+  Packs packs_of(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales);
 
   // ---- policy_updater_passes.cpp
   // What an update leaves on the device until the step ends: nobody waits for it in between.

@@ -44,7 +44,7 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
   std::vector<UpdateRow> rows = {UpdateRow::kLoss, UpdateRow::kEntropy};
   if (parameters_unchanged) rows.insert(rows.end(), {UpdateRow::kMeanGap, UpdateRow::kLargestGap});
   ChunkFigures figures(rows, totals.objective_figures().size());
-  const Packs packs(sequences, scales, pack_settings());
+  const Packs packs = packs_of(sequences, scales);
   run_passes(
       packs, settings_.surrogate.temperature,
       [&](const PackedBatch& batch, const ScoredChunk& chunk) {
@@ -80,7 +80,7 @@ void PolicyUpdater::accumulate_supervised(const SupervisedBatch& supervised, Upd
   for (const SftSample& sample : supervised.mine)
     sequences.push_back(sft_sequence(sample, settings_.sft, policy_.config()));
   const std::vector<double> scales(sequences.size(), 1.0 / static_cast<double>(supervised.supervised_tokens));
-  const Packs packs(sequences, scales, pack_settings());
+  const Packs packs = packs_of(sequences, scales);
   const bool imitates = kind == UpdateKind::kImitated;
   ChunkFigures figures(imitates ? std::vector{UpdateRow::kImitationLoss}
                                 : std::vector{UpdateRow::kLoss, UpdateRow::kEntropy});

@@ -33,6 +33,10 @@ MeasuredSteps measured(double each_row_s, double training_s) {
   return steps;
 }
 
+// With memory for all sequences, and updates of the measured form.
+PossibleSplit split_of(int generators) { return {.generators = generators, .max_active = 16}; }
+const std::vector<PossibleSplit> kAll = {split_of(1), split_of(2), split_of(3)};
+
 }  // namespace
 
 TEST_CASE("seconds of forwards are a line of their rows, without a term below zero") {
@@ -68,11 +72,11 @@ TEST_CASE("generation ends with the slowest rank, whose sequences wait for a pla
 TEST_CASE("a split is chosen where generation hardly depends on the number of ranks, and overlaps") {
   // Forwards take as long with all sequences as with a quarter.
   const MeasuredSteps flat = measured(/*each_row_s=*/0, /*training_s=*/900);
-  const PlacementForecast one = forecast(flat, 1);
+  const PlacementForecast one = forecast(flat, split_of(1));
   CHECK(one.generation_s == Approx(1000));
   CHECK(one.training_s == Approx(1200));
   CHECK(one.step_s == Approx(1200));
-  const PlacementChoice choice = choose_placement(flat, {1, 2, 3});
+  const PlacementChoice choice = choose_placement(flat, kAll);
   CHECK(choice.chosen.generators == 1);
   CHECK_THAT(choice.reason(flat), ContainsSubstring("split with 1 that generate: forecast 1200.00 s") &&
                                       ContainsSubstring("measured 1900.00 s"));
@@ -80,11 +84,11 @@ TEST_CASE("a split is chosen where generation hardly depends on the number of ra
   MeasuredSteps waiting = flat;
   waiting.verdicts_s = 500;
   waiting.step_s += 500 + 7;
-  CHECK(forecast(waiting, 1).step_s == Approx(1500 + 7));
+  CHECK(forecast(waiting, split_of(1)).step_s == Approx(1500 + 7));
   // The forecast goes by what was measured, where forwards alone would take less.
   MeasuredSteps slower = flat;
   slower.generation_s = 2000;
-  CHECK(forecast(slower, 1).generation_s == Approx(2000));
+  CHECK(forecast(slower, split_of(1)).generation_s == Approx(2000));
   // Memory for none of them.
   const PlacementChoice none = choose_placement(flat, {});
   CHECK(none.chosen.generators == 0);
@@ -93,11 +97,22 @@ TEST_CASE("a split is chosen where generation hardly depends on the number of ra
 
 TEST_CASE("ranks stay together where generation takes as long as it has rows, or nothing is gained") {
   const MeasuredSteps steep = measured(/*each_row_s=*/100, /*training_s=*/900);
-  const PlacementChoice choice = choose_placement(steep, {1, 2, 3});
+  const PlacementChoice choice = choose_placement(steep, kAll);
   CHECK(choice.chosen.generators == 0);
   CHECK_THAT(choice.reason(steep),
              ContainsSubstring("colocated: measured 1900.00 s") && ContainsSubstring("forecast at best"));
   // An update of a tenth of the generation: 1,000 s for 1,033 is within what a forecast cannot tell.
-  CHECK(choose_placement(measured(0, 33), {1, 2, 3}).chosen.generators == 0);
-  CHECK(choose_placement(measured(0, 100), {1, 2, 3}).chosen.generators > 0);
+  CHECK(choose_placement(measured(0, 33), kAll).chosen.generators == 0);
+  CHECK(choose_placement(measured(0, 100), kAll).chosen.generators > 0);
+}
+
+TEST_CASE(
+    "a forecast counts the split's own form: costlier updates, and room for other numbers of sequences") {
+  const MeasuredSteps flat = measured(/*each_row_s=*/0, /*training_s=*/900);
+  PossibleSplit split = split_of(1);
+  split.training_cost = 1.5;
+  CHECK(forecast(flat, split).training_s == Approx(1800));
+  // Sixteen responses on one rank, half of them at a time.
+  split.max_active = 8;
+  CHECK(forecast(flat, split).generation_s == Approx(2000));
 }

@@ -107,6 +107,18 @@ TEST_CASE("a memory plan takes the fastest form that fits both phases, and of GP
   CHECK((asked.sharding.stage == 1 && asked.recompute == Recompute::kSelective));
 }
 
+TEST_CASE("a GPU keeps room beside tensors also where no form leaves what a driver usually takes") {
+  constexpr int64_t kLeast_bytes = int64_t{3} << 29;
+  const Placement four = Placement::colocated(4);
+  const GpuRun run({"evaluation.tasks=0", "trainer.sharding_stage=1", "trainer.recompute=none"});
+  const MemoryBudget whole = run.budget(1, Recompute::kNone, four);
+  const auto fits = [&](int64_t limit) {
+    return fitting_plan(run.settings, run.inputs, four, limit).has_value();
+  };
+  CHECK(fits(whole.peak_bytes() + kLeast_bytes));
+  CHECK_FALSE(fits(whole.training_bytes() + kLeast_bytes - 1));
+}
+
 TEST_CASE("a cache that does not fit is limited to what the memory has room for, down to one request") {
   const Placement four = Placement::colocated(4);
   // Long responses, many at a time: generation needs most, and no other form leaves more for the cache.

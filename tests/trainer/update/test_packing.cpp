@@ -164,7 +164,7 @@ TEST_CASE("a pack's pairs are those that attention counts, and its segments thos
   }
 }
 
-TEST_CASE("balanced packs are as many as filled ones, and the dearest is cheaper") {
+TEST_CASE("balanced packs are as many as filled ones or as other ranks have, and the dearest is cheaper") {
   const PolicyConfig config = tiny_config(4);
   std::vector<LiveSequence> sequences;
   for (uint64_t i = 0; i < 40; ++i) {
@@ -183,7 +183,13 @@ TEST_CASE("balanced packs are as many as filled ones, and the dearest is cheaper
     for (size_t i = 0; i < packs.count(); ++i) most = std::max(most, cost(packs, i));
     return most;
   };
+  const auto scored_tokens = [](const Packs& packs) {
+    int64_t scored = 0;
+    for (size_t i = 0; i < packs.count(); ++i) scored += packs.make(i).scored();
+    return scored;
+  };
   double saved = 0;
+  size_t more = 0;
   for (const int64_t budget : {400, 500, 600, 700, 800, 900}) {
     INFO("packs of " << budget << " rows");
     const Packs filled(sequences, scales, {.tokens_per_pack = budget});
@@ -192,13 +198,20 @@ TEST_CASE("balanced packs are as many as filled ones, and the dearest is cheaper
     CHECK(balanced.count() == filled.count());
     CHECK(dearest(balanced) <= dearest(filled));
     saved = std::max(saved, 1 - dearest(balanced) / dearest(filled));
-    int64_t scored = 0, expected = 0;
-    for (size_t i = 0; i < balanced.count(); ++i) {
-      CHECK(balanced.extent(i).rows <= budget);
-      scored += balanced.make(i).scored();
-    }
+    int64_t expected = 0;
     for (const LiveSequence& s : sequences) expected += s.scored_tokens();
-    CHECK(scored == expected);
+    CHECK(scored_tokens(balanced) == expected);
+    for (size_t i = 0; i < balanced.count(); ++i) CHECK(balanced.extent(i).rows <= budget);
+    // Another rank has two more.
+    const size_t most = balanced.count() + 2;
+    const Packs lockstep(sequences, scales,
+                         {.tokens_per_pack = budget, .rows_of_pair = of_pair, .lockstep_count = most});
+    CHECK((lockstep.count() >= balanced.count() && lockstep.count() <= most));
+    more += lockstep.count() - balanced.count();
+    CHECK(scored_tokens(lockstep) == expected);
+    CHECK(dearest(lockstep) <= 1.001 * dearest(balanced));  // as near as the search goes
+    for (size_t i = 1; i < lockstep.count(); ++i) CHECK(cost(lockstep, i) <= cost(lockstep, i - 1));
   }
   CHECK(saved > 0.1);
+  CHECK(more > 0);
 }

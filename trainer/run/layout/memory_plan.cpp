@@ -12,15 +12,18 @@
 namespace bicrl {
 namespace {
 
-// What a driver, its libraries, NCCL and the allocator take beside tensors (bench/memory.md): left free where
-// a form without it is to be had.
+// What a driver, its libraries, NCCL and the allocator take beside tensors, which is 2.3 to 4 GiB
+// (bench/memory.md): left free where a form with it is to be had, and the least without which none runs.
 constexpr int64_t kBesideTensors_bytes = int64_t{4} << 30;
+constexpr int64_t kLeastBesideTensors_bytes = int64_t{3} << 29;
 
-// How much longer updates take than those of the fastest form (bench/collectives.md, bench/update.md): with
-// stage 2 gradients are summed in every pass, with stage 3 parameters are gathered there as well.
-constexpr double kStageCost[] = {1, 1, 1.10, 1.24};
+// How much longer updates take than those of the fastest form. With stage 2 gradients are summed in every
+// pass (1.7B: 3.46 s beside 3.13), with stage 3 parameters are gathered there as well (8B: 9.25 s
+// beside 8.23; bench/collectives.md).
+constexpr double kStageCost[] = {1, 1, 1.10, 1.12};
+// bench/update.md: whole updates of 1.7B for full, forward and backward for selective.
 double recompute_cost(Recompute recompute) {
-  return recompute == Recompute::kNone ? 1 : recompute == Recompute::kSelective ? 1.03 : 1.38;
+  return recompute == Recompute::kNone ? 1 : recompute == Recompute::kSelective ? 1.03 : 1.24;
 }
 
 // Pages of the cache in the use that asks for most, and those that the longest request may need.
@@ -61,7 +64,7 @@ class Planner {
         if (!plan) continue;
         // A step generates and trains, at first sight equally long. Half of the cache decodes half of the
         // responses at a time, in forwards that take nearly as long (bench/whole_step.md).
-        const double cost = kStageCost[sharding.stage] * recompute_cost(recompute) + 1 / plan->cache_share;
+        const double cost = update_cost(*plan, placement_.trainers()) + 1 / plan->cache_share;
         if (cost >= least) continue;
         least = cost;
         best = plan;
@@ -125,7 +128,11 @@ MemoryPlan plan_memory(const RunSettings& settings, const RunInputs& inputs, con
             .recompute = settings.trainer.recompute.value_or(Recompute::kNone)};
   const Planner planner(settings, inputs, placement);
   if (const auto plan = planner.fastest(limit_bytes - kBesideTensors_bytes)) return *plan;
-  return planner.fastest(limit_bytes).value_or(planner.smallest());
+  return planner.fastest(limit_bytes - kLeastBesideTensors_bytes).value_or(planner.smallest());
+}
+
+double update_cost(const MemoryPlan& plan, int trainers) {
+  return (trainers > 1 ? kStageCost[plan.sharding.stage] : 1) * recompute_cost(plan.recompute);
 }
 
 RunSettings with_plan(RunSettings settings, const MemoryPlan& plan) {
@@ -140,13 +147,16 @@ RunSettings with_plan(RunSettings settings, const MemoryPlan& plan) {
   return settings;
 }
 
-bool placement_fits(const RunSettings& settings, const RunInputs& inputs, const Placement& placement,
-                    int64_t limit_bytes) {
-  const RunSettings planned = with_plan(settings, plan_memory(settings, inputs, placement, limit_bytes));
+std::optional<MemoryPlan> fitting_plan(const RunSettings& settings, const RunInputs& inputs,
+                                       const Placement& placement, int64_t limit_bytes) {
+  const MemoryPlan plan = plan_memory(settings, inputs, placement, limit_bytes);
+  const RunSettings planned = with_plan(settings, plan);
+  const int64_t room_bytes = limit_bytes - (settings.policy.device == "cpu" ? 0 : kLeastBesideTensors_bytes);
   const auto fits = [&](int rank) {
-    return budget_of_run(planned, inputs, placement, rank).peak_bytes() <= limit_bytes;
+    return budget_of_run(planned, inputs, placement, rank).peak_bytes() <= room_bytes;
   };
-  return fits(0) && fits(placement.generator_of(0));
+  if (!fits(0) || !fits(placement.generator_of(0))) return std::nullopt;
+  return plan;
 }
 
 std::string plan_text(const RunSettings& settings, const Placement& placement, const MemoryPlan& plan) {

@@ -3,6 +3,7 @@
 // updates, count against one budget. Plain values and pure functions; thread-safe.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "trainer/run/layout/run_memory.h"
@@ -26,9 +27,12 @@ MemoryPlan plan_memory(const RunSettings& settings, const RunInputs& inputs, con
 // These settings with the plan's choices.
 RunSettings with_plan(RunSettings settings, const MemoryPlan& plan);
 
-// Whether every rank of the placement fits with its plan.
-bool placement_fits(const RunSettings& settings, const RunInputs& inputs, const Placement& placement,
-                    int64_t limit_bytes);
+// How long updates of so many ranks take with this plan, beside those of the fastest form.
+double update_cost(const MemoryPlan& plan, int trainers);
+
+// The placement's plan, if every rank fits with it and with what a GPU needs beside tensors.
+std::optional<MemoryPlan> fitting_plan(const RunSettings& settings, const RunInputs& inputs,
+                                       const Placement& placement, int64_t limit_bytes);
 
 // For a person: each choice that the settings left open. Empty if they left none.
 std::string plan_text(const RunSettings& settings, const Placement& placement, const MemoryPlan& plan);

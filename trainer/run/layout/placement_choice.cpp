@@ -39,14 +39,14 @@ double seconds_of_rank(const std::vector<int64_t>& forwards, int64_t max_active,
   return seconds;
 }
 
-double mean_generation(const MeasuredSteps& measured, int ranks) {
+double mean_generation(const MeasuredSteps& measured, int ranks, int64_t max_active) {
   double forwards = 0, seconds = 0;
   for (const auto& step : measured.responses)
     for (const ResponseForwards& response : step) forwards += static_cast<double>(response.forwards);
   if (forwards == 0) return 0;
   for (const auto& step : measured.responses)
-    seconds += generation_seconds(step, ranks, measured.max_active, measured.times.line(),
-                                  measured.times.rows / forwards);
+    seconds +=
+        generation_seconds(step, ranks, max_active, measured.times.line(), measured.times.rows / forwards);
   return seconds / static_cast<double>(measured.responses.size());
 }
 
@@ -63,29 +63,29 @@ double generation_seconds(const std::vector<ResponseForwards>& responses, int ra
   return slowest;
 }
 
-PlacementForecast forecast(const MeasuredSteps& measured, int generators) {
-  if (generators == 0)
-    return {
-        .generation_s = measured.generation_s, .training_s = measured.training_s, .step_s = measured.step_s};
-  const double simulated = mean_generation(measured, measured.ranks);
+PlacementForecast forecast(const MeasuredSteps& measured, const PossibleSplit& split) {
+  const int trainers = measured.ranks - split.generators;
+  BICRL_CHECK(split.generators > 0 && trainers > 0, split.generators);
+  const double simulated = mean_generation(measured, measured.ranks, measured.max_active);
   const double not_simulated = simulated > 0 ? measured.generation_s / simulated : 1;
   const double other_s =
       std::max(0.0, measured.step_s - measured.generation_s - measured.verdicts_s - measured.training_s);
-  PlacementForecast split{.generators = generators};
-  split.generation_s = not_simulated * mean_generation(measured, generators);
-  split.training_s = measured.training_s * measured.ranks / (measured.ranks - generators);
-  split.step_s = std::max(split.generation_s + measured.verdicts_s, split.training_s) + other_s;
-  return split;
+  PlacementForecast expected{.generators = split.generators};
+  expected.generation_s = not_simulated * mean_generation(measured, split.generators, split.max_active);
+  expected.training_s = measured.training_s * split.training_cost * measured.ranks / trainers;
+  expected.step_s = std::max(expected.generation_s + measured.verdicts_s, expected.training_s) + other_s;
+  return expected;
 }
 
-PlacementChoice choose_placement(const MeasuredSteps& measured, const std::vector<int>& possible) {
+PlacementChoice choose_placement(const MeasuredSteps& measured, const std::vector<PossibleSplit>& possible) {
   PlacementChoice choice;
-  choice.colocated = choice.chosen = forecast(measured, 0);
-  for (const int generators : possible) {
-    BICRL_CHECK(generators > 0 && generators < measured.ranks, generators);
-    const PlacementForecast split = forecast(measured, generators);
-    if (choice.best_split.generators == 0 || split.step_s < choice.best_split.step_s)
-      choice.best_split = split;
+  choice.colocated = {
+      .generation_s = measured.generation_s, .training_s = measured.training_s, .step_s = measured.step_s};
+  choice.chosen = choice.colocated;
+  for (const PossibleSplit& split : possible) {
+    const PlacementForecast expected = forecast(measured, split);
+    if (choice.best_split.generators == 0 || expected.step_s < choice.best_split.step_s)
+      choice.best_split = expected;
   }
   if (choice.best_split.generators > 0 && choice.best_split.step_s * kLeastGain < measured.step_s)
     choice.chosen = choice.best_split;

@@ -22,6 +22,13 @@ struct MeasuredSteps {
   double step_s = 0;
 };
 
+// A split for which the memory suffices.
+struct PossibleSplit {
+  int generators = 1;
+  int64_t max_active = 1;    // sequences at a time on a rank that generates
+  double training_cost = 1;  // how much longer an update takes than by as many ranks in the measured form
+};
+
 struct PlacementForecast {
   int generators = 0;  // 0: colocated
   double generation_s = 0, training_s = 0;
@@ -35,12 +42,12 @@ struct PlacementChoice {
 };
 
 // Forwards of an engine take as long as their line says, sequences begin in the order of their groups, and an
-// update takes as long as its ranks are few. What that leaves out is taken from the measured generation.
-PlacementForecast forecast(const MeasuredSteps& measured, int generators);
+// update takes longer the fewer its ranks are, and by the cost of its form. What that leaves out is taken
+// from the measured generation.
+PlacementForecast forecast(const MeasuredSteps& measured, const PossibleSplit& split);
 
-// `possible`: numbers of generators for which the memory suffices. A split is chosen if it is faster by more
-// than the forecast can be trusted for.
-PlacementChoice choose_placement(const MeasuredSteps& measured, const std::vector<int>& possible);
+// A split is chosen if it is faster by more than the forecast can be trusted for.
+PlacementChoice choose_placement(const MeasuredSteps& measured, const std::vector<PossibleSplit>& possible);
 
 // Seconds until the slowest of so many ranks has generated its share of these responses: groups are dealt out
 // in turn, and `rows_of_sequence` rows of a forward belong to each sequence at work.

@@ -12,8 +12,8 @@ namespace bicrl {
 
 class PlacementTrial {
  public:
-  // `possible`: as in choose_placement().
-  PlacementTrial(std::vector<int> possible, int64_t max_active)
+  // `possible`: as in choose_placement(). `max_active`: of a colocated rank.
+  PlacementTrial(std::vector<PossibleSplit> possible, int64_t max_active)
       : possible_(std::move(possible)), max_active_(max_active) {}
 
   // A step of reinforcement: its figures are those of all ranks, the record is this rank's.
@@ -31,7 +31,7 @@ class PlacementTrial {
   // The first step also pays for what a run does once.
   static constexpr int64_t kSteps = 3, kNotCounted = 1;
 
-  std::vector<int> possible_;
+  std::vector<PossibleSplit> possible_;
   int64_t max_active_;
   int64_t steps_ = 0;
   StepSeconds seconds_;                // sums of the slowest rank's, over steps that count

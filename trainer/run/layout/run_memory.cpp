@@ -170,6 +170,10 @@ int64_t memory_limit_bytes(at::Device device) {
   return static_cast<int64_t>(total);
 }
 
+void return_unused_memory(at::Device device) {
+  if (!device.is_cpu()) c10::getDeviceAllocator(device.type())->emptyCache();
+}
+
 int64_t memory_peak_bytes(at::Device device) {
   if (!device.is_cpu()) {
     const auto stats = c10::getDeviceAllocator(device.type())->getDeviceStats(device.index());

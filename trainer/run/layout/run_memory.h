@@ -41,6 +41,9 @@ DecodingMemory largest_decoding(const RunSettings& settings, const RunWork& work
 
 // What the device has in all: a GPU's memory, or the host's.
 int64_t memory_limit_bytes(at::Device device);
+// Gives back to a GPU what the allocator keeps for tensors to come: before anything beside tensors takes
+// memory there.
+void return_unused_memory(at::Device device);
 // The most that this process has used so far: tensors on a GPU (the allocator's peak), or the process's
 // resident memory (VmHWM of /proc/self/status); 0: not known.
 int64_t memory_peak_bytes(at::Device device);

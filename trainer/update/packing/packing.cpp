@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "common/error.h"
 
@@ -78,15 +80,16 @@ class Filling {
     return partition;
   }
 
-  // As many batches as when each is filled, the dearest of which is as cheap as can be.
-  Partition balance(Partition filled) const {
+  // As many batches as when each is filled, or `least`, of which the most expensive one is as cheap as can
+  // be.
+  Partition balance(Partition filled, size_t least) const {
+    const size_t count = std::max(filled.members.size(), least);
     double low = 0, high = 0, total = 0;
     for (const Packs::Extent& extent : filled.extents) {
       high = std::max(high, cost(extent));
       total += cost(extent);
     }
-    low = total / static_cast<double>(filled.extents.size()) / 2;  // shared rows may be repeated less often
-    const size_t count = filled.members.size();
+    low = total / static_cast<double>(count) / 2;  // shared rows may be repeated less often
     while (high - low > 1e-3 * high) {
       const double middle = (low + high) / 2;
       Partition tried = fill(middle);
@@ -95,6 +98,18 @@ class Filling {
       if (fits) filled = std::move(tried);
     }
     return filled;
+  }
+
+  Partition most_expensive_first(const Partition& partition) const {
+    std::vector<size_t> order(partition.members.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), [&](size_t i) { return cost(partition.extents[i]); });
+    Partition sorted;
+    for (const size_t i : order) {
+      sorted.members.push_back(partition.members[i]);
+      sorted.extents.push_back(partition.extents[i]);
+    }
+    return sorted;
   }
 
  private:
@@ -258,8 +273,10 @@ Packs::Packs(const std::vector<LiveSequence>& sequences, const std::vector<doubl
   BICRL_CHECK(scales.size() == sequences.size(), "one scale per sequence");
   const Filling filling(sequences_, settings_);
   Partition partition = filling.fill(std::numeric_limits<double>::infinity());
-  if (settings_.rows_of_pair > 0 && partition.members.size() > 1)
-    partition = filling.balance(std::move(partition));
+  const bool has_several = std::max(partition.members.size(), settings_.lockstep_count) > 1;
+  if (settings_.rows_of_pair > 0 && has_several && !partition.members.empty())
+    partition = filling.balance(std::move(partition), settings_.lockstep_count);
+  if (settings_.lockstep_count > 0) partition = filling.most_expensive_first(partition);
   members_ = std::move(partition.members);
   extents_ = std::move(partition.extents);
 }

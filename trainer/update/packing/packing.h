@@ -47,6 +47,9 @@ struct PackSettings {
   // What a pair of a query and a key costs, in rows: as many batches as rows ask for, but of nearly equal
   // cost. 0: every batch is filled before the next is begun.
   double rows_of_pair = 0;
+  // Of balanced batches: at least so many, where there are sequences for them, the most expensive one first.
+  // For ranks that wait for each other in every pass. 0: in the order of the sequences.
+  size_t lockstep_count = 0;
 };
 // By the products of a layer's rows and of its attention's pairs.
 double rows_of_pair(const PolicyConfig& config);
