@@ -130,7 +130,7 @@ Pause WarpGroup::run(uint64_t budget) {
 Pause WarpGroup::run_fragments(uint64_t budget) {
   budget_ = grid_.counters().operations + budget;
   for (;;) {
-    if (fragments_.empty() && !complete_warp_meetings())
+    if (fragments_.empty() && !complete_warp_collectives())
       return waiting_.empty() ? Pause::kExited : Pause::kWaiting;
     const size_t chosen = choose_fragment();
     if (chosen == fragments_.size() || grid_.counters().operations >= budget_) return Pause::kYielded;
@@ -151,7 +151,7 @@ void WarpGroup::run_fragment(uint32_t number) {
     uint32_t next = number + 1;
     if (block.count > 0) {
       const Operation& last = first[block.count - 1];
-      if (last.flow == Flow::kMeeting) return meet(number, last);
+      if (last.flow == Flow::kCollective) return arrive(number, last);
       run_straight(first, &last);
       current_ = &last;
       if (last.flow == Flow::kAlu)

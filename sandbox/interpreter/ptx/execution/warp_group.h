@@ -99,10 +99,10 @@ class WarpGroup {
     LaneSet lanes;
     bool resting = false;  // steps back for others
   };
-  // Lanes that wait at a meeting's block.
+  // Lanes that wait at the block of a barrier or a warp collective.
   struct Waiting {
     uint32_t block = 0;
-    int32_t barrier = -1;  // of the thread block; -1: a meeting of a warp
+    int32_t barrier = -1;  // of the thread block; -1: a warp collective
     LaneSet lanes;
   };
 
@@ -132,9 +132,9 @@ class WarpGroup {
   LaneSet lanes_where(Place predicate, bool negated);
   // The way on from the last operation of a block; kStay: the fragments hold it.
   uint32_t follow(const Operation& op, uint32_t next_block);
-  void meet(uint32_t block, const Operation& op);
-  bool complete_warp_meetings();
-  void run_meeting(const Operation& op, const LaneSet& lanes, uint32_t next_block);
+  void arrive(uint32_t block, const Operation& op);
+  bool complete_warp_collectives();
+  void run_collective(const Operation& op, const LaneSet& lanes, uint32_t next_block);
   LaneSet ready_at(const Operation& op, const LaneSet& lanes);
   void call(const Operation& op, uint32_t callee);
   void come_back(const Return& call, const LaneSet& lanes);
@@ -168,7 +168,7 @@ class WarpGroup {
   bool runs_ = false;  // run() is under way
   uint64_t budget_ = 0;
   const Operation* current_ = nullptr;
-  uint32_t meeting_block_ = 0;  // of the barrier operation that runs
+  uint32_t barrier_block_ = 0;  // of the barrier operation that runs
 };
 
 }  // namespace bicrl::ptx
