@@ -27,9 +27,9 @@ void infrastructure(RunResult& result, const std::string& reason) {
 
 }  // namespace
 
-GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const PythonInstall& python,
+GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<InputFiles> inputs, const PythonInstall& python,
                        const AssemblerFor& assembler, const GpuOptions& options)
-    : host_(host), draws_(std::move(draws)), options_(options), python_(python) {
+    : host_(host), input_files_(std::move(inputs)), options_(options), python_(python) {
   BaselineOptions& references = options_.timing.baseline;
   if (references.device.empty()) references.device = concat("cuda:", options_.device);
   // It takes longest, and starts beside the rest.
@@ -220,7 +220,7 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   nlohmann::json asked = describe_program(*plan.trace, plan.modules, assembled, files);
   asked["runs"] = nlohmann::json::array();
   for (const DrawInputs& draw : plan.draws) {
-    auto file = draws_->file(plan.trace->inputs, draw);
+    auto file = input_files_->file(plan.trace->inputs, draw);
     if (!file) return infrastructure(result, file.reason());
     asked["draws"].push_back(files.add(std::move(file.value())));
   }

@@ -5,7 +5,7 @@ import time
 import torch
 
 import oracle_checks as checks
-from oracle_draws import KINDS, VARIANTS, VARIANTS_OF_INDICES, Draws
+from oracle_test_inputs import KINDS, VARIANTS, VARIANTS_OF_INDICES, TestInputs
 from oracle_effort import FEWEST_JITTERS, JITTERS, MORE_JITTERS, Effort
 from oracle_literals import choose_ways
 from oracle_patterns import EXTREME, TIES, change_one_place, stays_apart
@@ -91,7 +91,7 @@ class Pool:
         self.tf32 = request["tf32"]
         self.request = request
         secret = random.Random(request["secret"])
-        self.draws = Draws(reference.inputs, secret.getrandbits(128))
+        self.draws = TestInputs(reference.inputs, secret.getrandbits(128))
         self.jitter = Jitter(secret.getrandbits(31))
         # Where a size is costed one draw is counted, which is plain, and another judged besides.
         self.kinds = ("plain", secret.choice(KINDS[1:])) if reference.costing else KINDS
