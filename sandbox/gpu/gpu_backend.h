@@ -2,7 +2,7 @@
 // device (assembler.h), and processes of ours, each with a context in a box of its own (gpu_process.h), run
 // traces with it on secret inputs. A run has fresh modules, memory and addresses; a context that saw a fault,
 // or a kernel without end, goes with its process, and another one starts. It makes plain runs, whatever else
-// a request asks for: what a device cannot say, the PTX machine can (routed_backend.h).
+// a request asks for; the PTX interpreter makes the instrumented ones (routed_backend.h).
 #pragma once
 #include <atomic>
 #include <condition_variable>

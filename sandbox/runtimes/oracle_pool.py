@@ -253,7 +253,7 @@ class Pool:
         return True
 
     def holds_ties(self):
-        """Are equal elements, and those that equal a buffer, equal for every right program?"""
+        """Are equal elements, and those that equal a buffer, equal for every correct program?"""
         return self.decisions.some and self.decisions.direct
 
     def is_chance(self, leaves_of_answer):
@@ -267,7 +267,7 @@ class Pool:
         return False
 
     def takes_indices(self):
-        """Which of equal elements it takes shows in its answers, and is the same for every right program."""
+        """Which of equal elements it takes shows in its answers, and is the same for every correct program."""
         return self.holds_ties() and any(not x.is_floating_point() for x in self.first.own)
 
     def stays_finite(self):

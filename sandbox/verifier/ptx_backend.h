@@ -1,4 +1,4 @@
-// The backend of machines without a GPU: runs PTX in a box that holds bicrl-execute, our own machine for it.
+// The backend of machines without a GPU: runs PTX in a box that holds bicrl-execute, the PTX interpreter.
 #pragma once
 #include <memory>
 
