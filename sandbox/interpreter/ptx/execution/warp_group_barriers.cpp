@@ -23,9 +23,9 @@ void WarpGroup::arrive(uint32_t number, const Operation& op) {
       set_active(lanes);
       barrier_block_ = number;
       op.handler(*this, op);  // which counts them, per barrier, and says at which of them they wait
-      if (op.detail != 0) add_fragment(number + 1, lanes);
+      if (op.detail != 0) add_subset(number + 1, lanes);
     }
-    add_fragment(number + 1, others);
+    add_subset(number + 1, others);
     return;
   }
   // Those that wait here already come along.
@@ -34,7 +34,7 @@ void WarpGroup::arrive(uint32_t number, const Operation& op) {
       lanes |= waiting_[i].lanes;
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i--));
     }
-  add_fragment(number + 1, others);
+  add_subset(number + 1, others);
   if (lanes.empty()) return;
   run_collective(op, lanes, number + 1);
 }
@@ -49,7 +49,7 @@ void WarpGroup::run_collective(const Operation& op, const LaneSet& lanes, uint32
   set_active(ready);
   grid_.count_work(kWarpWork, static_cast<uint64_t>(ready.count()));
   op.handler(*this, op);
-  add_fragment(next_block, ready);
+  add_subset(next_block, ready);
 }
 
 LaneSet WarpGroup::ready_at(const Operation& op, const LaneSet& lanes) {
@@ -91,7 +91,7 @@ bool WarpGroup::complete_warp_collectives() {
     current_ = &op;
     run_collective(op, waiting.lanes, waiting.block + 1);
   }
-  return !fragments_.empty();
+  return !subsets_.empty();
 }
 
 void WarpGroup::wait_at_barrier(uint32_t barrier, const LaneSet& lanes) {
@@ -130,7 +130,7 @@ void WarpGroup::release(uint32_t barrier) {
       set_active(waiting.lanes);
       give_votes(op);
     }
-    add_fragment(waiting.block + 1, waiting.lanes);
+    add_subset(waiting.block + 1, waiting.lanes);
   }
 }
 
