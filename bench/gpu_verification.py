@@ -7,7 +7,7 @@ with times, on 1, 4 and 16 cores, beside the CPU executor.
                               [--ways ptx,gpu,alone,times,stock] [--group 1] [--vary names] [--binary build/cpu/bin/bicrl]
                               [key.path=value ...]
 
-ptx: all runs by the PTX machine; gpu: plain runs on the GPU; alone: nearly all of them there (the machine's limit of work is 65,536
+ptx: all runs by the PTX interpreter; gpu: plain runs on the GPU; alone: nearly all of them there (the machine's limit of work is 65,536
 operations, `instrumented_run: where_possible`); times: as gpu, with a window for each program; stock: only to build them by stock load_inline
 (torch and nvcc; a program for each core, since it takes a minute of one). `--ways ptx` needs no GPU. --group: of how many candidates
 each task is the task, as in training; with 1 each has a reference of its own to be drawn from. --vary: what they differ in. names: of

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "sandbox" / "runtimes"))
-from oracle_draws import KINDS  # noqa: E402
+from oracle_test_inputs import KINDS  # noqa: E402
 from oracle_pool import Pool  # noqa: E402
 from oracle_reference import Reference  # noqa: E402
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""compute-sanitizer on the kernels of tests/races, beside what the PTX machine says of them: bench/races.md.
+"""compute-sanitizer on the kernels of tests/races, beside what the PTX interpreter says of them: bench/races.md.
 
     BICRL_CORPUS= build/cpu/bin/test_races >ours.txt
     bench/race_kernels.py OUT [--ours ours.txt] [--jobs 8] [--timeout-s 30] [--arch sm_90] [--tools racecheck memcheck initcheck synccheck]
 
 Needs a GPU, nvcc and compute-sanitizer. Each kernel is launched once, in a process of its own under each tool, as its line in the file
 says. What the tools said is in OUT/KERNEL.TOOL; a table of kinds of kernels and what found something follows, and each kernel on which
-racecheck and the PTX machine differ, with the machine's words."""
+racecheck and the PTX interpreter differ, with the machine's words."""
 import argparse
 import re
 import subprocess
@@ -83,7 +83,7 @@ def watch(kernel, tool, out, timeout_s):
 
 
 def read_ours(path):
-    """kernel -> the PTX machine's first words, "" for nothing"""
+    """kernel -> the PTX interpreter's first words, "" for nothing"""
     if not path:
         return {}
     return {match[1]: match[2] or "" for match in re.finditer(r"^(\w+): (race[^\n]*|.*barrier[^\n]*)?$", path.read_text(), re.M)}
@@ -115,7 +115,7 @@ def main():
     for (file, expected, tools), count in sorted(table.items()):
         print(f"| {file} | {expected} | {tools} | {count} |")
     print(f"\n{len(kernels)} kernels; not seen to the end: {dict(ends) or 'none'}\n")
-    print("| kernel | it is | tools | the PTX machine |\n|---|---|---|---|")
+    print("| kernel | it is | tools | the PTX interpreter |\n|---|---|---|---|")
     for kernel in kernels:
         if (found[kernel.name]["racecheck"] == "yes") != (kernel.expected == "racy") or "failed" in found[kernel.name].values():
             said = ", ".join(f"{tool} {what}" for tool, what in found[kernel.name].items() if what != "no") or "nothing"

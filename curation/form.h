@@ -34,7 +34,7 @@ class Form {
   // Fills in what an entry says; id, parent and provenance.source are the caller's. Throws InputError naming
   // the field.
   virtual Record read(const nlohmann::json& entry) const = 0;
-  // Further right programs of the same task that the entry holds beside the one of `first`, each a record
+  // Further correct programs of the same task that the entry holds beside the one of `first`, each a record
   // like it with another answer.
   virtual std::vector<Record> read_further(const nlohmann::json&, const Record&) const { return {}; }
   // Throws InputError if the record lacks what the form needs.

@@ -64,7 +64,7 @@ std::vector<std::string> Curation::note(const std::vector<GroupOutcome>& groups)
     if (repairs_failures_ && group.failure) repair_.add(*group.failure);
     if (group.reward) best_.note(*group.reward);
     if (group.invalid_task.empty()) continue;
-    if (std::string text = note_fault(group.task_id, group.invalid_task); !text.empty())
+    if (std::string text = note_invalid_task(group.task_id, group.invalid_task); !text.empty())
       found.push_back(std::move(text));
   }
   return found;
@@ -74,8 +74,8 @@ void Curation::reward_by(const std::string& reward_basis) {
   if (reward_basis != best_.basis()) best_ = BestResponses(reward_basis);
 }
 
-std::string Curation::note_fault(const std::string& task_id, const std::string& reason) {
-  if (!at_fault_.emplace(task_id, reason).second) return "";
+std::string Curation::note_invalid_task(const std::string& task_id, const std::string& reason) {
+  if (!invalid_tasks_.emplace(task_id, reason).second) return "";
   best_.forget(task_id);
   return concat("task ", task_id, " cannot be graded and is left out from now on: ", reason);
 }
@@ -84,7 +84,7 @@ nlohmann::json Curation::state() const {
   return {{"quarantine", quarantine_.state()},
           {"repair", repair_.state()},
           {"best", best_.state()},
-          {"at_fault", at_fault_}};
+          {"at_fault", invalid_tasks_}};
 }
 
 void Curation::restore(const nlohmann::json& state) {
@@ -97,7 +97,7 @@ void Curation::restore(const nlohmann::json& state) {
   const auto best = state.find("best");
   fresh.best_.restore(
       best != state.end() ? *best : nlohmann::json{{"basis", ""}, {"entries", nlohmann::json::array()}});
-  fresh.at_fault_ = state["at_fault"].get<std::map<std::string, std::string>>();
+  fresh.invalid_tasks_ = state["at_fault"].get<std::map<std::string, std::string>>();
   *this = std::move(fresh);
 }
 

@@ -60,12 +60,12 @@ class Curation {
   void reward_by(const std::string& reward_basis);
 
   // After a step: the groups of all ranks, in the same order on each. Returns sentences that name the tasks
-  // found at fault for the first time, for a person.
+  // found invalid for the first time, for a person.
   std::vector<std::string> note(const std::vector<GroupOutcome>& groups);
   // The same of one task; empty if it was known.
-  std::string note_fault(const std::string& task_id, const std::string& reason);
-  bool at_fault(const std::string& task_id) const { return at_fault_.contains(task_id); }
-  int64_t invalid_tasks() const { return static_cast<int64_t>(at_fault_.size()); }
+  std::string note_invalid_task(const std::string& task_id, const std::string& reason);
+  bool is_invalid(const std::string& task_id) const { return invalid_tasks_.contains(task_id); }
+  int64_t invalid_tasks() const { return static_cast<int64_t>(invalid_tasks_.size()); }
 
   nlohmann::json state() const;
   // A state from before there were best responses has none. Throws InputError, and changes nothing then.
@@ -76,7 +76,7 @@ class Curation {
   RepairBuffer repair_;
   BestResponses best_;
   bool repairs_failures_;
-  std::map<std::string, std::string> at_fault_;  // tasks, and why
+  std::map<std::string, std::string> invalid_tasks_;  // tasks, and why
 };
 
 }  // namespace bicrl

@@ -197,10 +197,10 @@ std::vector<std::string> rescoring_gaps(std::span<const Episode> episodes, const
     gaps.push_back(concat(by_other_clock, " of ", correct,
                           " correct responses were timed by another clock than '", reward.clock(),
                           "', which the reward wants: it gives them nothing for speed"));
-  for (const UnmeasuredOption& option : reward.unmeasured_options())
+  for (const FigureNeed& need : reward.figure_needs())
     if (std::ranges::none_of(episodes,
-                             [&](const Episode& e) { return is_reported(verdict_of(e), option.input); }))
-      gaps.push_back(concat(option.place, ": has no effect: no stored verdict ", to_string(option.input)));
+                             [&](const Episode& e) { return is_reported(verdict_of(e), need.figure); }))
+      gaps.push_back(concat(need.place, ": has no effect: no stored verdict ", to_string(need.figure)));
   if (unverified > 0)
     gaps.push_back(concat(unverified,
                           " truncated responses have no verdict: they stay left out, though the "

@@ -20,7 +20,7 @@ struct VerifyCommand {
   std::string json_path;  // where the verdicts go; empty: a table only
   std::string config_path;
   bool mutate = false;                 // verify the mutants of what is correct, too
-  bool profile = false;                // tell times, and print what bounds each correct program
+  bool profile = false;                // print times, and what bounds each correct program
   std::string size = "open";           // SizePolicy: at which sizes programs are judged
   std::vector<std::string> addresses;  // verifiers to use; empty: an embedded one
   std::vector<std::string> overrides;

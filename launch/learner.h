@@ -1,6 +1,6 @@
 // The border between the program and the module libbicrl_learner.so, which holds the subcommands that link
-// LibTorch: all but verifier, verify and doctor. The program loads the module on demand, so that
-// `bicrl verifier` maps neither LibTorch nor MPI.
+// LibTorch: all but verifier, verify, doctor, curate, report and watch. The program loads the module on
+// demand, so that `bicrl verifier` maps neither LibTorch nor MPI.
 #pragma once
 #include <string>
 #include <vector>

@@ -50,12 +50,12 @@ RewardRuleRegistration::RewardRuleRegistration(const std::string& name, Factory 
   BICRL_CHECK(added, "two reward rules are named ", name);
 }
 
-void RewardRule::needs(const ConfigSection& parameters, const std::string& key, Unmeasured input) {
-  unmeasured_options_.push_back({.place = parameters.where(key), .input = input});
+void RewardRule::needs(const ConfigSection& parameters, const std::string& key, OptionalFigure figure) {
+  figure_needs_.push_back({.place = parameters.where(key), .figure = figure});
 }
 
-void RewardRule::needs(const std::vector<UnmeasuredOption>& options_of_part) {
-  unmeasured_options_.insert(unmeasured_options_.end(), options_of_part.begin(), options_of_part.end());
+void RewardRule::needs(const std::vector<FigureNeed>& needs_of_part) {
+  figure_needs_.insert(figure_needs_.end(), needs_of_part.begin(), needs_of_part.end());
 }
 
 std::vector<std::string> reward_rule_names() {
@@ -123,9 +123,9 @@ RewardFunction::RewardFunction(const ConfigDocument& document, VerdictOrigin ori
   min_deviation_ = root.real("min_deviation", rule_->min_deviation(), 0, kMaxMinDeviation);
   document.finish();
   if (origin == VerdictOrigin::kVerifier)
-    for (const UnmeasuredOption& option : unmeasured_options())
-      if (!is_stated_by(clock_, option.input))
-        throw InputError(concat(option.place, ": ", refusal_reason(option.input)));
+    for (const FigureNeed& need : figure_needs())
+      if (!is_stated_by(clock_, need.figure))
+        throw InputError(concat(need.place, ": ", refusal_reason(need.figure)));
   resolved_yaml_ = document.resolved_yaml();
 }
 

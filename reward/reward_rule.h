@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "reward/unmeasured.h"
+#include "reward/optional_figure.h"
 #include "verdict/verdict.h"
 
 namespace bicrl {
@@ -58,21 +58,21 @@ class RewardRule {
   // The floor under a group's standard deviation if the reward file names none, in units of the values: how
   // far they differ by noise alone. 0 if they are steps far apart.
   virtual double min_deviation() const = 0;
-  // Options of the file that need what no verifier reports yet.
-  const std::vector<UnmeasuredOption>& unmeasured_options() const { return unmeasured_options_; }
+  // Options of the file that need a figure which only some verifiers report.
+  const std::vector<FigureNeed>& figure_needs() const { return figure_needs_; }
 
  protected:
-  // For constructors: `key` is set to a value that does nothing without `input`.
-  void needs(const ConfigSection& parameters, const std::string& key, Unmeasured input);
-  void needs(const std::vector<UnmeasuredOption>& options_of_part);
+  // For constructors: `key` is set to a value that has no effect without `figure`.
+  void needs(const ConfigSection& parameters, const std::string& key, OptionalFigure figure);
+  void needs(const std::vector<FigureNeed>& needs_of_part);
 
  private:
-  std::vector<UnmeasuredOption> unmeasured_options_;
+  std::vector<FigureNeed> figure_needs_;
 };
 
 // Where the verdicts come from that a reward is made for.
 enum class VerdictOrigin {
-  kVerifier,  // an option that needs what no verifier reports yet is refused
+  kVerifier,  // an option that needs a figure which not every such verdict has is refused
   kStored     // it is taken: another version may have stored such verdicts
 };
 
@@ -95,8 +95,8 @@ class RewardFunction {
   // Whose times count; those of a verdict with another clock do not. "measured" (measured) unless the file
   // says "model" (modelled).
   const std::string& clock() const { return clock_; }
-  // Empty for a run, which refuses them, but for those that the clock tells.
-  const std::vector<UnmeasuredOption>& unmeasured_options() const { return rule_->unmeasured_options(); }
+  // Of a run only those that verdicts of its clock are sure to have; it refuses the others.
+  const std::vector<FigureNeed>& figure_needs() const { return rule_->figure_needs(); }
   // What group_advantage() takes.
   double min_deviation() const { return min_deviation_; }
   const std::string& rule_name() const { return rule_name_; }

@@ -13,7 +13,7 @@ class CompositeRule : public RewardRule {
     for (const ConfigSection& section : parameters.sections("rules")) add(section);
     std::erase_if(parts_, [](const Part& part) { return part.weight == 0; });
     if (parts_.empty()) parameters.reject("rules", "needs at least one rule with a weight above 0");
-    for (const Part& part : parts_) needs(part.rule->unmeasured_options());
+    for (const Part& part : parts_) needs(part.rule->figure_needs());
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {

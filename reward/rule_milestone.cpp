@@ -21,7 +21,7 @@ class MilestoneRule : public RewardRule {
     if (faster_than_both_ < faster_than_eager_)
       parameters.reject("faster_than_both", "must not be less than 'faster_than_eager'");
     if (faster_than_both_ > faster_than_eager_)
-      needs(parameters, "faster_than_both", Unmeasured::kTorchCompileTime);
+      needs(parameters, "faster_than_both", OptionalFigure::kTorchCompileTime);
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {

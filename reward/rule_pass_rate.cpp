@@ -1,4 +1,4 @@
-// Rule `pass_rate`: a wrong program that is right in some trials is worth more than one that is right in
+// Rule `pass_rate`: an incorrect program that is right in some trials is worth more than one that is right in
 // none, yet less than 0 (MusaCoder: -1 for a failure, -0.5 + 0.5 q for a pass rate 0 < q < 1, and
 // 1 + weight * min(max(s - 1, 0), cap) for a correct program). Only values that were compared earn a part:
 // a program refused for another reason, such as an answer that no kernel gave, has failed whatever its trials

@@ -1,6 +1,6 @@
 // Rule `speedup`: a part for correctness and one that grows with the speed-up over the eager reference
-// (Kevin: 0.3 c + s). Speed counts only if all work was done by the program's own kernels and the gain is
-// above the noise. The cap keeps one outlier from dominating its group.
+// (Kevin: 0.3 c + s). Speed counts only if the gain is above the noise. The cap keeps one outlier from
+// dominating its group.
 #include <algorithm>
 
 #include "reward/reward_rule.h"

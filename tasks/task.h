@@ -10,7 +10,7 @@ enum class Stage { kInfilling, kEndToEnd };
 std::string to_string(Stage stage);          // "infilling", "end_to_end"
 Stage parse_stage(const std::string& text);  // throws InputError
 
-// A right program of a task beside its cuda_code.
+// A correct program of a task beside its cuda_code.
 struct KnownProgram {
   std::string technique;  // a short signature of how it computes: "kernels=1 map=warp width=4"; may be empty
   std::string cuda_code;
@@ -40,7 +40,7 @@ struct Task {
   // JSON, a list of smaller sizes at which programs are judged if the task is too large, each {name of a
   // constant of pytorch_code: value}; empty: they are found.
   std::string reduced_sizes{};
-  // Further known right programs, from dear to cheap; empty where cuda_code is.
+  // Further known correct programs, from expensive to cheap; empty where cuda_code is.
   std::vector<KnownProgram> alternatives;
 
   bool has_scaffold() const { return !middle.empty() || !suffix.empty(); }

@@ -1,12 +1,12 @@
-// One entry of a task file and the Task it stands for: the published forms, told apart by their fields.
+// One entry of a task file and the Task it stands for: the published forms, distinguished by their fields.
 //   infilling    id, pytorch_code, cuda_code, prefix, middle, suffix
 //   end to end   idx (or id), level (integer, also as text), pytorch_code, cuda_code (may be empty or absent)
 //   KernelBench  level, problem_id, name, pytorch_code (or code, as on the hub); its Task::id is
 //   "level_<level>_problem_<problem_id>"
 // Any form may have `composition`, a list of names, `reduced_sizes`, a list of objects of whole numbers
-// (Task), and `alternatives`, a list of further right programs from dear to cheap: technique (may be absent),
-// cuda_code, and prefix, middle, suffix or none of the three. Fields that no form knows are ignored. Pure
-// functions.
+// (Task), and `alternatives`, a list of further correct programs from expensive to cheap: technique (may be
+// absent), cuda_code, and prefix, middle, suffix or none of the three. Fields that no form knows are ignored.
+// Pure functions.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

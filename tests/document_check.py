@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 """Reference pages against the program: subcommands, options, configuration keys, keys of a step,
-fault classes, fields of a verdict.
+fault classes, fields of a verdict. C++ examples that a page says to write as a file must compile.
 
-Needs BICRL_BINARY. docs/configuration.md has a test of its own (tests/e2e/test_config_reference.py).
+Needs BICRL_BINARY and BICRL_BUILD, the build folder with compile_commands.json.
+docs/configuration.md has a test of its own (tests/e2e/test_config_reference.py).
 """
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = os.environ["BICRL_BINARY"]
+BUILD = Path(os.environ["BICRL_BUILD"])
 
+EXAMPLE = re.compile(r"^```cpp\n(.*?)^```\s+(?:\d+\. )?Write it as `([^`]+)`", re.M | re.S)
 
 # Reads of a configuration's keys. policy/ reads config.json and tokenizers in the same way.
 ACCESSOR = r'\.(?:integer|real|boolean|text|required_text|choice|texts|integers|integers_or)\("([a-z_0-9]+)"'
@@ -41,8 +47,36 @@ def missing(names, page, what):
     return [f"{page}: no {what} {name}" for name in names if name not in shown]
 
 
+def compile_command(folder):
+    """(words, working directory) that compile a file of this folder, without the file and its object."""
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        if Path(entry["file"]).resolve().parent != (ROOT / folder).resolve():
+            continue
+        words = shlex.split(entry["command"])
+        for flag in ("-o", "-c"):
+            del words[words.index(flag):words.index(flag) + 2]
+        return words, entry["directory"]
+    return None, None
+
+
+def uncompilable_examples():
+    examples = [(page, *example) for page in sorted((ROOT / "docs").glob("*.md")) for example in EXAMPLE.findall(page.read_text())]
+    assert len(examples) >= 2, examples
+    for page, text, path in examples:
+        words, directory = compile_command(Path(path).parent)
+        if not words:
+            yield f"{page.name}: {BUILD}/compile_commands.json compiles no file beside {path}"
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, Path(path).name)
+            source.write_text(text)
+            end = subprocess.run([*words, "-fsyntax-only", source], cwd=directory, capture_output=True, text=True)
+        if end.returncode:
+            yield f"{page.name}: the example {path} does not compile:\n{end.stderr}"
+
+
 def main():
-    findings = []
+    findings = list(uncompilable_examples())
     subcommands = re.findall(r"^  ([a-z]+) {2,}", help_of().split("Subcommands:")[1], flags=re.M)
     assert {"train", "verify", "doctor"} <= set(subcommands), subcommands
     findings += missing(subcommands, "README.md", "subcommand") + missing(subcommands, "docs/cli.md", "subcommand")

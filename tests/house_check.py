@@ -30,7 +30,9 @@ WORDS = {
     "told": r"told|tells", "strand": r"strands?", "forge": r"forge[sd]?", "seat": r"seats?", "unshown": r"unshown",
     "turns_by_key": r"turns_by_key", "step_share": r"(step|group|experience)_share", "alu_twin": r"alu_twin",
     "cadence": r"cadence", "dear": r"dear", "passed_by_nothing": r"passed_by_nothing", "middles": r"middles",
-    "designated": r"designated", "task_fault": r"task_faults?|(task|tasks)_at_fault", "as_it_is": r"as_it_is",
+    "meeting": r"meetings?", "device_turn": r"device_turns?", "draw_files": r"draw_files?|oracle_draws",
+    "known_middle": r"(known|structured)_middles?", "ptx_machine": r"ptx_machine", "designated": r"designated",
+    "task_fault": r"task_faults?|((task|tasks)_)?at_fault", "as_it_is": r"as_it_is",
 }
 
 

@@ -36,14 +36,19 @@ Episode candidate(const Task& task, const std::string& program, size_t number) {
   return episode;
 }
 
+std::vector<Episode> known_programs_of(const VerifyCommand& command, const std::vector<Task>& tasks) {
+  if (!command.task_id.empty()) throw InputError("--task names the task of a --candidate, and none is given");
+  std::vector<Episode> all;
+  for (const Task& task : tasks)
+    if (!task.cuda_code.empty()) all.push_back(candidate(task, task.cuda_code, all.size()));
+  if (all.empty())
+    throw InputError(concat(command.tasks_path, ": none of its ", tasks.size(),
+                            " tasks has a program (cuda_code); --candidate and --task give one"));
+  return all;
+}
+
 std::vector<Episode> candidates_of(const VerifyCommand& command, const std::vector<Task>& tasks) {
-  if (command.candidate_path.empty()) {
-    if (!command.task_id.empty())
-      throw InputError("--task names the task of a --candidate, and none is given");
-    std::vector<Episode> all;
-    for (const Task& task : tasks) all.push_back(candidate(task, task.cuda_code, all.size()));
-    return all;
-  }
+  if (command.candidate_path.empty()) return known_programs_of(command, tasks);
   if (command.task_id.empty()) throw InputError("--candidate needs --task, the id of the task it answers");
   for (const Task& task : tasks)
     if (task.id == command.task_id)
@@ -86,6 +91,7 @@ struct Verified {
   std::map<std::string, int> counts;
   std::vector<EntryError> left_out;
   std::vector<EntryError> not_clampable;
+  size_t without_program = 0;  // tasks of the file that have no program to verify
   double seconds = 0;
 };
 
@@ -96,7 +102,7 @@ nlohmann::json messages(const std::vector<EntryError>& errors) {
 }
 
 nlohmann::json report(const Verified& verified) {
-  const auto& [episodes, counts, left_out, not_clampable, seconds] = verified;
+  const auto& [episodes, counts, left_out, not_clampable, without_program, seconds] = verified;
   nlohmann::json entries = nlohmann::json::array();
   std::vector<double> times_ms;
   for (const Episode& episode : episodes) {
@@ -113,6 +119,7 @@ nlohmann::json report(const Verified& verified) {
           {"outcomes", counts},
           {"left_out", messages(left_out)},
           {"not_clampable", messages(not_clampable)},
+          {"without_program", without_program},
           {"verdicts", std::move(entries)}};
 }
 
@@ -174,6 +181,8 @@ void print_summary(const Verified& verified, const std::string& tasks_path) {
   if (!verified.not_clampable.empty())
     std::cout << "; training refuses " << verified.not_clampable.size()
               << " entries in a clamped infilling stage";
+  if (verified.without_program > 0)
+    std::cout << "; " << verified.without_program << " tasks of " << tasks_path << " have no program";
   std::cout << std::endl;
 }
 
@@ -223,6 +232,7 @@ int run_verify_command(const VerifyCommand& command) {
   if (command.candidate_path.empty()) {
     verified.left_out = std::move(set.errors);
     verified.not_clampable = std::move(set.not_clampable);
+    verified.without_program = set.tasks.size() - verified.episodes.size();
   }
 
   std::unique_ptr<EmbeddedVerifier> server;

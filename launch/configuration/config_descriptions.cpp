@@ -151,14 +151,16 @@ constexpr ConfigDescription kDescriptions[] = {
     {"trainer.placement",
      "`split`: some ranks generate, the others train; `auto`: the first steps decide whether, and how many."},
     {"trainer.generator_ranks", "Ranks that generate; `split` only."},
-    {"trainer.max_staleness", "Steps that are generated ahead of the one that is trained; not `colocated`."},
+    {"trainer.max_staleness",
+     "Steps that are generated ahead of the one that is trained; not `colocated`, and without effect where "
+     "`auto` chooses that."},
     {"trainer.sharding_stage",
      "Divided among ranks: 0 nothing, 1 optimizer state, 2 also gradients, 3 also weights; `auto`: the "
      "fastest "
      "that fits the GPUs."},
     {"trainer.recompute",
-     "What backward recomputes: nothing, each layer's MLP, or each layer; `auto`: the fastest that fits the "
-     "GPUs."},
+     "What backward recomputes: nothing; norms, rotation and SwiGLU (by PyTorch's operators each layer's "
+     "MLP); each layer; `auto`: the fastest that fits the GPUs."},
     {"trainer.deterministic", "Refuse GPU operations without a repeatable form."},
     {"trainer.wait_limit_s", "Seconds that a rank waits for the others before it ends the run."},
     {"trainer.heartbeat_limit_s", "Seconds without a heartbeat after which a rank is lost; 0: no heartbeat.",

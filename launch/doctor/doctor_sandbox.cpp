@@ -118,9 +118,10 @@ Check check_verification(const PipelineOptions& options, std::optional<Check>& b
     Pipeline pipeline(options);
     backend = check_backend(pipeline.backend());
     const CanaryTimes times = run_canaries(pipeline);
-    const double start_s = start.seconds() - times.wrong_ms * 1e-3;
-    return check_ok(kName, concat("a right program after ", std::round(start_s * 10) / 10,
-                                  " s with the start, a wrong one in ", std::lround(times.wrong_ms), " ms"));
+    const double start_s = start.seconds() - times.incorrect_ms * 1e-3;
+    return check_ok(
+        kName, concat("a correct program after ", std::round(start_s * 10) / 10,
+                      " s with the start, an incorrect one in ", std::lround(times.incorrect_ms), " ms"));
   } catch (const Error& error) {
     const std::string text = error.what();
     const size_t last_line = text.rfind('\n');

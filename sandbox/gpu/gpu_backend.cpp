@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/clock.h"
-#include "common/device_turn.h"
+#include "common/device_lock.h"
 #include "common/log.h"
 #include "sandbox/gpu/loader/device_clock.h"
 #include "sandbox/gpu/loader/shared_poison.h"
@@ -27,9 +27,9 @@ void infrastructure(RunResult& result, const std::string& reason) {
 
 }  // namespace
 
-GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const PythonInstall& python,
+GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<InputFiles> inputs, const PythonInstall& python,
                        const AssemblerFor& assembler, const GpuOptions& options)
-    : host_(host), draws_(std::move(draws)), options_(options), python_(python) {
+    : host_(host), input_files_(std::move(inputs)), options_(options), python_(python) {
   BaselineOptions& references = options_.timing.baseline;
   if (references.device.empty()) references.device = concat("cuda:", options_.device);
   // It takes longest, and starts beside the rest.
@@ -53,8 +53,8 @@ GpuBackend::GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const Py
     features_.missing.push_back(concat("lease: ", lease_->problem(),
                                        ", so other servers of this host do not wait while one of them times: "
                                        "run one server for each device"));
-  if (const std::string problem = problem_of_turns(bus_); baseline_ && !problem.empty())
-    features_.missing.push_back(concat("turns: ", problem,
+  if (const std::string problem = problem_of_device_locks(bus_); baseline_ && !problem.empty())
+    features_.missing.push_back(concat("device lock: ", problem,
                                        ", so a policy that works on this GPU does not wait ",
                                        "for windows, nor they for it: have no policy there"));
   if (baseline_) start_clock(hello_);
@@ -220,7 +220,7 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   nlohmann::json asked = describe_program(*plan.trace, plan.modules, assembled, files);
   asked["runs"] = nlohmann::json::array();
   for (const DrawInputs& draw : plan.draws) {
-    auto file = draws_->file(plan.trace->inputs, draw);
+    auto file = input_files_->file(plan.trace->inputs, draw);
     if (!file) return infrastructure(result, file.reason());
     asked["draws"].push_back(files.add(std::move(file.value())));
   }
@@ -268,8 +268,8 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
 Fault GpuBackend::use_alone(std::stop_token stop, const std::function<ProcessUse(GpuProcess&)>& work) {
   {
     // Before there is a process, which other programs' runs can use as long as ranks work on the device.
-    const DeviceTurn turn = DeviceTurn::alone(bus_, stop);
-    if (!turn) return Fault::infrastructure("cancelled");
+    const DeviceLock lock = DeviceLock::alone(bus_, stop);
+    if (!lock) return Fault::infrastructure("cancelled");
     DeviceLease::Hold hold;  // given back last: until its process has ended a kernel may run
     ProcessLease process(*this, stop);
     if (!process) return Fault::infrastructure(why_no_process());

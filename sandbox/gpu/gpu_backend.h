@@ -2,7 +2,7 @@
 // device (assembler.h), and processes of ours, each with a context in a box of its own (gpu_process.h), run
 // traces with it on secret inputs. A run has fresh modules, memory and addresses; a context that saw a fault,
 // or a kernel without end, goes with its process, and another one starts. It makes plain runs, whatever else
-// a request asks for: what a device cannot say, the PTX machine can (routed_backend.h).
+// a request asks for; the PTX interpreter makes the instrumented ones (routed_backend.h).
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -19,7 +19,7 @@
 #include "sandbox/gpu/gpu_process.h"
 #include "sandbox/gpu/job_files.h"
 #include "sandbox/verifier/backend.h"
-#include "sandbox/verifier/draw_files.h"
+#include "sandbox/verifier/input_files.h"
 
 namespace bicrl {
 
@@ -48,7 +48,7 @@ class GpuBackend : public Backend {
   // Waits for the device. Throws Error(kUnavailable) with one line if there is none that can be used.
   // `python` is that of tasks' references, with a torch that knows CUDA if programs are to be timed. All
   // references outlive this.
-  GpuBackend(BoxHost& host, std::shared_ptr<DrawFiles> draws, const PythonInstall& python,
+  GpuBackend(BoxHost& host, std::shared_ptr<InputFiles> inputs, const PythonInstall& python,
              const AssemblerFor& assembler, const GpuOptions& options);
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
@@ -101,7 +101,7 @@ class GpuBackend : public Backend {
   std::string why_no_process() const;
 
   BoxHost& host_;
-  std::shared_ptr<DrawFiles> draws_;
+  std::shared_ptr<InputFiles> input_files_;
   GpuOptions options_;
   BackendFeatures features_;
   nlohmann::json hello_;  // what the first process said of the device

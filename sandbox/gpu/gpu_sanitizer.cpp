@@ -80,7 +80,8 @@ SanitizerReport GpuBackend::watch(const RunPlan& plan, const Assembled& assemble
   nlohmann::json asked = describe_program(*plan.trace, plan.modules, assembled, files);
   asked["watched"] = true;
   asked["limit_s"] = options_.sanitizer_s;
-  auto draw = draws_->file(plan.trace->inputs, plan.draws.at(plan.runs.empty() ? 0 : plan.runs.front().draw));
+  auto draw =
+      input_files_->file(plan.trace->inputs, plan.draws.at(plan.runs.empty() ? 0 : plan.runs.front().draw));
   if (!draw) return failure(draw.reason());
   asked["draws"].push_back(files.add(std::move(draw.value())));
   asked["runs"] = {to_json(RunRequest{})};

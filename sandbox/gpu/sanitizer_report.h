@@ -1,6 +1,6 @@
-// NVIDIA's compute-sanitizer: where it lies, and what it says of a program that ran under it. Its tools see a
-// GPU's instructions as they are executed, apart from everything that this project knows of a program, so
-// what they find is a second opinion on what the PTX machine has found:
+// NVIDIA's compute-sanitizer: where it is installed, and its report on a program that ran under it. Its tools
+// see a GPU's instructions as they are executed and use nothing that this project knows of a program, so
+// their findings are a second opinion on those of the PTX interpreter:
 //   memcheck   accesses outside of allocations, misaligned ones, to freed memory
 //   racecheck  hazards on shared memory (none on global memory)
 //   initcheck  reads of global memory that nothing has written

@@ -1,5 +1,5 @@
 """Runs a task's reference in a box of its own: inputs from secret seeds, what the reference answers in fp64, how far a
-right program may be from that, and how long the reference takes. Called in a child of the oracle's warm interpreter.
+correct program may be from that, and how long the reference takes. Called in a child of the oracle's warm interpreter.
 No candidate code ever runs in this process.
 
 request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", "least_draws", "most_draws",

@@ -1,5 +1,5 @@
 """Where a reference decides: rounds, compares, takes the index of the largest. What it decides about its inputs as they
-are is exact for everybody: no right program rounds 2.5 otherwise or takes the second of two equals. What it decides about
+are is exact for everybody: no correct program rounds 2.5 otherwise or takes the second of two equals. What it decides about
 results of arithmetic depends on how that rounds."""
 import torch
 from torch.overrides import TorchFunctionMode

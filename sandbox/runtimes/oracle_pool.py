@@ -5,7 +5,7 @@ import time
 import torch
 
 import oracle_checks as checks
-from oracle_draws import KINDS, VARIANTS, VARIANTS_OF_INDICES, Draws
+from oracle_test_inputs import KINDS, VARIANTS, VARIANTS_OF_INDICES, TestInputs
 from oracle_effort import FEWEST_JITTERS, JITTERS, MORE_JITTERS, Effort
 from oracle_literals import choose_ways
 from oracle_patterns import EXTREME, TIES, change_one_place, stays_apart
@@ -91,7 +91,7 @@ class Pool:
         self.tf32 = request["tf32"]
         self.request = request
         secret = random.Random(request["secret"])
-        self.draws = Draws(reference.inputs, secret.getrandbits(128))
+        self.draws = TestInputs(reference.inputs, secret.getrandbits(128))
         self.jitter = Jitter(secret.getrandbits(31))
         # Where a size is costed one draw is counted, which is plain, and another judged besides.
         self.kinds = ("plain", secret.choice(KINDS[1:])) if reference.costing else KINDS
@@ -253,7 +253,7 @@ class Pool:
         return True
 
     def holds_ties(self):
-        """Are equal elements, and those that equal a buffer, equal for every right program?"""
+        """Are equal elements, and those that equal a buffer, equal for every correct program?"""
         return self.decisions.some and self.decisions.direct
 
     def is_chance(self, leaves_of_answer):
@@ -267,7 +267,7 @@ class Pool:
         return False
 
     def takes_indices(self):
-        """Which of equal elements it takes shows in its answers, and is the same for every right program."""
+        """Which of equal elements it takes shows in its answers, and is the same for every correct program."""
         return self.holds_ties() and any(not x.is_floating_point() for x in self.first.own)
 
     def stays_finite(self):

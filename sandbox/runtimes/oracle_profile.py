@@ -1,4 +1,4 @@
-"""The reference in fp64, its own error, and from both what a right program may deviate by, element by element.
+"""The reference in fp64, its own error, and from both what a correct program may deviate by, element by element.
 
 For element i of an output, over draws of the same kind: S_i and V_i are the rms and the standard deviation of the fp64
 answer y64_i; e_i is the rms of the reference's own error |y - y64_i| (this draw's, if larger) plus the spread of y64_i
@@ -10,7 +10,7 @@ least the largest of the elements of its octave, as far as that is a 4096th of t
 Four draws tell V_i badly, so it counts as half of what is usual for the size of the element, if that is more: a
 hardly varying output is narrow everywhere, and no element is narrow by chance.
 f_i is 2^-20 of the element's usual size: of S_i, of S_i on plain draws, or of what nine tenths of the elements exceed
-there. Where a sparse draw gives exact zeros, a right program may still leave the rounding of its neighbours.
+there. Where a sparse draw gives exact zeros, a correct program may still leave the rounding of its neighbours.
 For TF32 c is 5e-3, 0.02 is 0.1, and S_i at least the usual size of the leaf.
 8-bit floats have no 2 eps |y64_i|, as eps is an eighth or a quarter there: rounding to them is exact, like integers,
 except where a jitter changes it.

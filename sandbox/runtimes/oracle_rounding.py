@@ -1,4 +1,4 @@
-"""What a right program loses where PyTorch is more exact than a plain kernel. In an activation by its formula: exp(x) - 1 for
+"""What a correct program loses where PyTorch is more exact than a plain kernel. In an activation by its formula: exp(x) - 1 for
 elu, 1 - 2 / (exp(2 x) + 1) for tanh, x (1 + erf(x / sqrt(2))) / 2 for gelu, x (1 + tanh(x / 2)) / 2 for silu,
 log(1 + exp(x)) for softplus. What comes near one on the way is rounded to a share of one, and a device's exp() is off by two
 units in the last place. In a sum by its order (oracle_sums.py). The reference's own error knows nothing of either. In jittered

@@ -6,7 +6,7 @@ the answer's own rounding leaves nothing to see.
 """
 import torch
 
-from oracle_draws import Draws
+from oracle_test_inputs import TestInputs
 from oracle_reference import agrees
 from oracle_values import InvalidTask, leaves, readable, readable_leaves, with_leaves
 
@@ -29,7 +29,7 @@ def decides(reference, blobs, unread):
     storage, then of each output leaf its allowance. `unread`: (leaf, first and last-but-one byte) of runs."""
     reference.find_arguments()
     reference.build()
-    draws = Draws(reference.inputs, 0)
+    draws = TestInputs(reference.inputs, 0)
     given = draws.plain()
     inputs = [_of_storage(blob, leaf) for blob, leaf in zip(blobs, leaves(given))]
     own = readable_leaves(reference.forward(with_leaves(given, inputs))[0])

@@ -26,7 +26,7 @@ def get_init_inputs():
 )";
 
 // A block per row and a reduction in shared memory, so that launches, barriers and views all take
-// part. The wrong program differs at the @: it leaves out half of each row, far beyond any tolerance.
+// part. The incorrect program differs at the @: it leaves out half of each row, far beyond any tolerance.
 constexpr const char* kProgram = R"(import torch
 import torch.nn as nn
 import torch.nn.utils.prune
@@ -78,7 +78,7 @@ VerificationRequest canary(const std::string& id, const std::string& bound) {
   return request;
 }
 
-// What most likely helps, by how far a right program came.
+// What most likely helps, by how far a correct program came.
 std::string remedy(const Verdict& verdict) {
   if (verdict.fault_class == "timeout" || verdict.fault_class == "memory")
     return "The limits are too tight for this machine, or it is overloaded: raise the verifier's `limits`";
@@ -115,10 +115,11 @@ CanaryTimes check_canaries(const std::function<Verdict(const VerificationRequest
     return verdict;
   };
   const Verdict right = verdict_of(canary("canary-right", ""));
-  if (right.outcome != Outcome::kGraded || !right.correct) fail("a right program is not correct", right);
+  if (right.outcome != Outcome::kGraded || !right.correct)
+    fail("a correct program is not graded as correct", right);
   const Verdict wrong = verdict_of(canary("canary-wrong", " / 2"));
   if (wrong.outcome != Outcome::kGraded || wrong.correct || wrong.fault_class != "wrong_value")
-    fail("a wrong program is not found wrong", wrong);
+    fail("an incorrect program is not graded as incorrect", wrong);
   return {right.total_ms, wrong.total_ms};
 }
 

@@ -1,5 +1,5 @@
-// The verifier's check of itself at start: a task with one right and one wrong program goes the way of any
-// candidate, so that whatever is missing in a box is found before anything relies on a verdict. Stateless.
+// The verifier's self-check at start: it grades a correct and an incorrect program of one task as it grades
+// any candidate, so that anything missing in a box is found before a verdict counts. Stateless.
 #pragma once
 #include <functional>
 #include <stop_token>
@@ -9,13 +9,14 @@
 namespace bicrl {
 
 struct CanaryTimes {
-  double right_ms =
-      0;  // with what is done once: waiting for the interpreters, the reference, the first boxes
-  double wrong_ms = 0;
+  // With work that is done once: starting the interpreters, the reference, the first boxes.
+  double correct_ms = 0;
+  double incorrect_ms = 0;
 };
 
-// Throws Error(kUnavailable), with the verdict's diagnostics and the likely remedy, unless the right program
-// is graded correct and the wrong one `wrong_value`; Error(kInterrupted) if `stop` came first.
+// Throws Error(kUnavailable), with the verdict's diagnostics and the likely remedy, unless the correct
+// program is graded as correct and the incorrect one as `wrong_value`; Error(kInterrupted) if `stop` came
+// first.
 CanaryTimes run_canaries(Pipeline& pipeline, std::stop_token stop = {});
 
 // The same with any verifier.

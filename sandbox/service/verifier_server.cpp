@@ -304,8 +304,8 @@ int run_verifier_server(const VerifierOptions& options) {
     log_info("verifier: ", gpus, gpus == 1 ? " GPU; " : " GPUs of one model; ", pipeline.cores().set_aside(),
              " of ", pipeline.cores().total(), " cores are left to what feeds them");
   const CanaryTimes self_check = run_canaries(pipeline, stop_signals.token());
-  log_info("verifier: self-check passed (", std::lround(self_check.right_ms), " ms with the start, then ",
-           std::lround(self_check.wrong_ms), " ms)");
+  log_info("verifier: self-check passed (", std::lround(self_check.correct_ms), " ms with the start, then ",
+           std::lround(self_check.incorrect_ms), " ms)");
   std::optional<VerificationQueue> queue;
   VerifierMetrics metrics(pipeline.name(), [&] {
     return VerifierState{queue->statistics(), pipeline.devices(), options.queue.workers};

@@ -39,7 +39,7 @@ std::vector<std::string> read_tools(const ConfigSection& section) {
   return tools;
 }
 
-// Whether the PTX machine makes a run of every program.
+// Whether the PTX interpreter makes a run of every program.
 bool read_backend(const ConfigSection& section, PipelineOptions& pipeline) {
   const std::string backend = section.choice("backend", "ptx", {"ptx", "gpu"});
   const ConfigSection gpu = section.section("gpu");
@@ -73,7 +73,7 @@ bool read_backend(const ConfigSection& section, PipelineOptions& pipeline) {
         devices_of_host.empty() ? std::max(1, gpu_nodes()) : static_cast<int>(devices_of_host.size());
     pipeline.backend = gpu_backend(
         device, required ? InstrumentedRuns::kRequired : InstrumentedRuns::kWherePossible, devices_of_host);
-    // Candidates keep most of a small machine: the PTX machine works there for each.
+    // Candidates keep most of a small machine: the PTX interpreter works there for each.
     const int cores = CoreShare::divide(CoreShare::of_this_process(), 0).total();
     pipeline.cores_set_aside = std::min(gpus * cores_per_gpu, cores / 4);
   }

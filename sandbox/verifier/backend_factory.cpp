@@ -14,12 +14,12 @@ namespace {
 
 constexpr double kCount_s = 60;
 
-std::shared_ptr<DrawFiles> draw_files(const BackendSetting& setting) {
-  return std::make_shared<DrawFiles>(setting.scratch, setting.execute.input_cache_bytes);
+std::shared_ptr<InputFiles> make_input_files(const BackendSetting& setting) {
+  return std::make_shared<InputFiles>(setting.scratch, setting.execute.input_cache_bytes);
 }
 
-std::unique_ptr<Backend> make_ptx(const BackendSetting& setting, std::shared_ptr<DrawFiles> draws) {
-  return std::make_unique<PtxBackend>(setting.host, setting.scratch, std::move(draws), setting.execute);
+std::unique_ptr<Backend> make_ptx(const BackendSetting& setting, std::shared_ptr<InputFiles> inputs) {
+  return std::make_unique<PtxBackend>(setting.host, setting.scratch, std::move(inputs), setting.execute);
 }
 
 AssemblerFor shared_assemblers(const BackendSetting& setting) {
@@ -46,7 +46,7 @@ std::vector<int> all_devices(const BackendSetting& setting, uint64_t memory_byte
 }
 
 // Each takes seconds to start, so they start together.
-std::unique_ptr<Backend> make_gpus(const BackendSetting& setting, const std::shared_ptr<DrawFiles>& draws,
+std::unique_ptr<Backend> make_gpus(const BackendSetting& setting, const std::shared_ptr<InputFiles>& inputs,
                                    const GpuOptions& options, const std::vector<int>& named) {
   const bool all = named.empty();
   const std::vector<int> numbers = all ? all_devices(setting, options.process_memory_bytes) : named;
@@ -56,7 +56,7 @@ std::unique_ptr<Backend> make_gpus(const BackendSetting& setting, const std::sha
     starting.push_back(std::async(std::launch::async, [&, number] {
       GpuOptions one = options;
       one.device = number;
-      return std::make_unique<GpuBackend>(setting.host, draws, setting.python, assembler, one);
+      return std::make_unique<GpuBackend>(setting.host, inputs, setting.python, assembler, one);
     }));
   std::vector<SpreadBackend::Device> devices;
   std::vector<std::string> missing;
@@ -79,15 +79,15 @@ std::unique_ptr<Backend> make_gpus(const BackendSetting& setting, const std::sha
 }  // namespace
 
 BackendFactory ptx_backend() {
-  return [](const BackendSetting& setting) { return make_ptx(setting, draw_files(setting)); };
+  return [](const BackendSetting& setting) { return make_ptx(setting, make_input_files(setting)); };
 }
 
 BackendFactory gpu_backend(const GpuOptions& options, InstrumentedRuns instrumented,
                            const std::vector<int>& devices) {
   return [=](const BackendSetting& setting) -> std::unique_ptr<Backend> {
-    const auto draws = draw_files(setting);
-    auto device = make_gpus(setting, draws, options, devices);
-    return std::make_unique<RoutedBackend>(std::move(device), make_ptx(setting, draws), instrumented);
+    const auto inputs = make_input_files(setting);
+    auto device = make_gpus(setting, inputs, options, devices);
+    return std::make_unique<RoutedBackend>(std::move(device), make_ptx(setting, inputs), instrumented);
   };
 }
 

@@ -27,8 +27,8 @@ struct BackendSetting {
 using BackendFactory = std::function<std::unique_ptr<Backend>(const BackendSetting&)>;
 
 BackendFactory ptx_backend();
-// Plain runs on GPUs, all others by the PTX machine. `devices`: as the driver numbers them; empty: all that
-// it shows, and of those that cannot be used the backend says why. `options.device` is not read.
+// Plain runs on GPUs, all others by the PTX interpreter. `devices`: as the driver numbers them; empty: all
+// that it shows, and of those that cannot be used the backend says why. `options.device` is not read.
 BackendFactory gpu_backend(const GpuOptions& options, InstrumentedRuns instrumented,
                            const std::vector<int>& devices = {});
 

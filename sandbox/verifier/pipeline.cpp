@@ -305,7 +305,7 @@ bool Pipeline::reads_what_decides(Job& job, const SizedTask& task, const RunResu
   return true;
 }
 
-// The PTX machine has as many registers as are asked for; a device has not.
+// The PTX interpreter has as many registers as are asked for; a device has not.
 bool Pipeline::has_registers(Job& job, const RecordResult& recorded) {
   const DeviceTable& device = *find_device_table(options_.cost_device);
   if (!registers_may_run_out(*recorded.trace, device)) return true;

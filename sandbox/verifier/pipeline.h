@@ -36,7 +36,7 @@ struct PipelineOptions {
   int infrastructure_retries = 2;
   int cores_set_aside = 0;      // for what feeds devices: boxes of candidates and references leave them alone
   bool measures_times = false;  // by the backend's clock; else they are modelled
-  double sanitizer_share = 0;   // of right programs, that the backend's compute-sanitizer looks at
+  double sanitizer_share = 0;   // of correct programs, that the backend's compute-sanitizer looks at
   std::vector<std::string> sanitizer_tools{kSanitizerTools.begin(), kSanitizerTools.end()};
   std::string cost_device = "h100";  // of sandbox/cost/device_table.h: where programs are modelled
   // What tells times, as verdicts have it.

@@ -1,6 +1,6 @@
-// A share of the right programs is looked at by compute-sanitizer as well. What it finds is told, in the
-// verdict and the log, and changes nothing: the PTX machine has looked for the same in this very program and
-// is the judge (docs/verification.md says where the two differ).
+// A share of the correct programs is looked at by compute-sanitizer as well. What it finds is told, in the
+// verdict and the log, and changes nothing: the PTX interpreter has looked for the same in this very program
+// and is the judge (docs/verification.md says where the two differ).
 #include <cstdlib>
 
 #include "common/hash.h"
@@ -28,7 +28,7 @@ std::string Pipeline::sanitized(Job& job, const SizedTask& task) {
                 " was not seen to the end by every tool: ", result.problem);
   if (result.findings.empty()) return result.problem.empty() ? "compute-sanitizer finds nothing" : "";
   const std::string text = sanitizer_text(result.findings);
-  log_warning("compute-sanitizer finds what the PTX machine does not in a program for task ",
+  log_warning("compute-sanitizer finds what the PTX interpreter does not in a program for task ",
               job.request.task_id, ": ", text);
   return concat("compute-sanitizer finds ", text);
 }

@@ -47,9 +47,9 @@ void set_end(const BoxResult& box, RunResult& result) {
 
 }  // namespace
 
-PtxBackend::PtxBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<DrawFiles> draws,
+PtxBackend::PtxBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<InputFiles> inputs,
                        const ExecuteOptions& options)
-    : host_(host), scratch_(scratch), draws_(std::move(draws)), options_(options) {}
+    : host_(host), scratch_(scratch), input_files_(std::move(inputs)), options_(options) {}
 
 RunResult PtxBackend::run(const RunPlan& plan, std::stop_token stop) {
   RunResult result;
@@ -145,7 +145,7 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   asked["max_bytes"] = options_.max_buffer_bytes;
   asked["draws"] = asked["runs"] = nlohmann::json::array();
   for (size_t i = 0; i < plan.draws.size(); ++i) {
-    auto file = draws_->file(plan.trace->inputs, plan.draws[i]);
+    auto file = input_files_->file(plan.trace->inputs, plan.draws[i]);
     if (!file) return lose_run(result, file.reason());
     asked["draws"].push_back(program.show(file.value(), concat("/job/draw", i)));
   }

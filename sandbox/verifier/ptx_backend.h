@@ -1,9 +1,9 @@
-// The backend of machines without a GPU: runs PTX in a box that holds bicrl-execute, our own machine for it.
+// The backend of machines without a GPU: runs PTX in a box that holds bicrl-execute, the PTX interpreter.
 #pragma once
 #include <memory>
 
 #include "sandbox/verifier/backend.h"
-#include "sandbox/verifier/draw_files.h"
+#include "sandbox/verifier/input_files.h"
 
 namespace bicrl {
 
@@ -19,7 +19,7 @@ struct ExecuteOptions {
 
 class PtxBackend : public Backend {
  public:
-  PtxBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<DrawFiles> draws,
+  PtxBackend(BoxHost& host, ScratchFolder& scratch, std::shared_ptr<InputFiles> inputs,
              const ExecuteOptions& options);
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
@@ -33,7 +33,7 @@ class PtxBackend : public Backend {
   const BackendFeatures features_{.name = "ptx", .present = {}, .missing = {}};
   BoxHost& host_;
   ScratchFolder& scratch_;
-  std::shared_ptr<DrawFiles> draws_;
+  std::shared_ptr<InputFiles> input_files_;
   ExecuteOptions options_;
 };
 

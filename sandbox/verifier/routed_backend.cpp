@@ -22,7 +22,7 @@ int rank(const RunRequest& run) { return run.skip_launches ? 0 : run.count ? 1 :
 
 bool is_limit(const Fault& fault) { return fault.is(FaultClass::kTimeout) || fault.is(FaultClass::kMemory); }
 
-// How many of the machine's runs were made if the next was more than its limit, and a device may make the
+// How many of the interpreter's runs were made if the next was more than its limit, and a device may make the
 // rest.
 std::optional<size_t> stopped_by_limit(const RunPlan& part, const RunResult& said) {
   size_t made = 0;
@@ -63,12 +63,12 @@ bool failed(RunResult& part, const std::vector<size_t>& runs, RunResult& all) {
 
 }  // namespace
 
-RoutedBackend::RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Backend> machine,
+RoutedBackend::RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Backend> interpreter,
                              InstrumentedRuns instrumented)
-    : device_(std::move(device)), machine_(std::move(machine)), instrumented_(instrumented) {
-  const BackendFeatures &device_has = device_->features(), &machine_has = machine_->features();
-  features_ = machine_has;
-  features_.name = concat(device_has.name, "+", machine_has.name,
+    : device_(std::move(device)), interpreter_(std::move(interpreter)), instrumented_(instrumented) {
+  const BackendFeatures &device_has = device_->features(), &interpreter_has = interpreter_->features();
+  features_ = interpreter_has;
+  features_.name = concat(device_has.name, "+", interpreter_has.name,
                           instrumented == InstrumentedRuns::kWherePossible ? "-where-possible" : "");
   features_.clock_device = device_has.clock_device;
   features_.sanitizes = device_has.sanitizes;
@@ -79,7 +79,7 @@ RoutedBackend::RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Ba
   add(device_has.present, features_.present);
   add(device_has.missing, features_.missing);
   features_.present.push_back(
-      concat("instrumented-runs: by ", machine_has.name,
+      concat("instrumented-runs: by ", interpreter_has.name,
              instrumented == InstrumentedRuns::kRequired
                  ? ", always"
                  : ", within its limit of work; a verdict says where there were none"));
@@ -93,31 +93,31 @@ bool RoutedBackend::device_can(const RunRequest& run) const {
 
 RunResult RoutedBackend::check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
                                         std::stop_token stop) {
-  return machine_->check_launches(trace, modules, stop);
+  return interpreter_->check_launches(trace, modules, stop);
 }
 
 RunResult RoutedBackend::run(const RunPlan& plan, std::stop_token stop) {
   RunResult all;
   all.runs.resize(plan.runs.size());
-  std::vector<size_t> by_machine, by_device;
+  std::vector<size_t> by_interpreter, by_device;
   for (size_t i = 0; i < plan.runs.size(); ++i)
-    (device_can(plan.runs[i]) ? by_device : by_machine).push_back(i);
-  std::ranges::stable_sort(by_machine, {}, [&](size_t i) { return rank(plan.runs[i]); });
-  if (!by_machine.empty()) {
-    const RunPlan part = part_of(plan, by_machine);
-    RunResult said = machine_->run(part, stop);
-    size_t made = by_machine.size();
+    (device_can(plan.runs[i]) ? by_device : by_interpreter).push_back(i);
+  std::ranges::stable_sort(by_interpreter, {}, [&](size_t i) { return rank(plan.runs[i]); });
+  if (!by_interpreter.empty()) {
+    const RunPlan part = part_of(plan, by_interpreter);
+    RunResult said = interpreter_->run(part, stop);
+    size_t made = by_interpreter.size();
     const auto stopped =
         instrumented_ == InstrumentedRuns::kWherePossible ? stopped_by_limit(part, said) : std::nullopt;
     if (stopped) {
       made = *stopped;
       all.note = kNotInstrumented;
-      by_device.insert(by_device.end(), by_machine.begin() + static_cast<std::ptrdiff_t>(made),
-                       by_machine.end());
-    } else if (failed(said, by_machine, all)) {
+      by_device.insert(by_device.end(), by_interpreter.begin() + static_cast<std::ptrdiff_t>(made),
+                       by_interpreter.end());
+    } else if (failed(said, by_interpreter, all)) {
       return all;
     }
-    place(std::move(said), by_machine, made, all);
+    place(std::move(said), by_interpreter, made, all);
   }
   if (by_device.empty()) return all;
   std::ranges::sort(by_device);

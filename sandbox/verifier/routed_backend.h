@@ -1,5 +1,5 @@
-// Two backends as one: plain runs go to a device, what a device cannot say to the PTX machine, which goes
-// first, so that what it finds at fault never reaches the device. Thread-safe if both are.
+// Two backends as one: plain runs go to a device, instrumented ones to the PTX interpreter. The interpreter
+// goes first, so a program that it finds at fault never reaches the device. Thread-safe if both are.
 #pragma once
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace bicrl {
 
-// Of runs that are more work than the machine's limit.
+// What becomes of runs that are more work than the interpreter's limit.
 enum class InstrumentedRuns {
   kRequired,      // the program fails, as it would without a device
   kWherePossible  // they are made on the device, and the result's note says what is not known. Runs that
@@ -16,8 +16,8 @@ enum class InstrumentedRuns {
 
 class RoutedBackend : public Backend {
  public:
-  // `machine` can do whatever a request may ask for.
-  RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Backend> machine,
+  // `interpreter` can do whatever a request may ask for.
+  RoutedBackend(std::unique_ptr<Backend> device, std::unique_ptr<Backend> interpreter,
                 InstrumentedRuns instrumented);
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
@@ -37,7 +37,7 @@ class RoutedBackend : public Backend {
 
  private:
   bool device_can(const RunRequest& run) const;
-  std::unique_ptr<Backend> device_, machine_;
+  std::unique_ptr<Backend> device_, interpreter_;
   InstrumentedRuns instrumented_;
   BackendFeatures features_;
 };

@@ -1,6 +1,6 @@
-// Which right programs of a synthesised task are known to it. Some ways to compute fast are shown for some
-// operators and held back for others: a policy that has seen the parts can put them together where nobody
-// showed it, and only a reward can tell it that it should. Pure functions.
+// Selects which correct programs of a synthesised task are known programs. A fast technique is shown for some
+// operators and held back for others: a policy that has seen the parts can combine them where no known
+// program does, and only a reward teaches it that. Pure functions.
 #pragma once
 #include <optional>
 #include <string>
@@ -34,9 +34,9 @@ struct ProgramWay {
 };
 std::optional<ProgramWay> way_of(const Task& task, std::string_view program);
 
-// Sets the task's program to that of the plain form, and its alternatives to shown forms, from dear to cheap
-// by guessed_cost(): all of them, or `most` drawn by what the task is, so that a larger number keeps those of
-// a smaller one. `task` is write_module()'s.
+// Sets the task's program to that of the plain form, and its alternatives to shown forms, from expensive to
+// cheap by guessed_cost(): all of them, or `most` drawn by what the task is, so that a larger number keeps
+// those of a smaller one. `task` is write_module()'s.
 void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed,
                           size_t most, Task& task);
 

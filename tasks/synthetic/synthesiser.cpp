@@ -116,7 +116,7 @@ std::string composition_key(const std::vector<std::string>& composition) {
   return key;
 }
 
-bool has_structured_middle(const Composition& composition) {
+bool has_interior_structure(const Composition& composition) {
   for (size_t i = 1; i + 1 < composition.size(); ++i)
     if (is_structural(*composition[i])) return true;
   return false;
@@ -157,7 +157,7 @@ class FamilySource {
       if (!side) continue;
       const bool trained = side == SyntheticSplit::kTrain;
       auto tasks = write_variants(*composition, trained ? options_.variants : 1);
-      if (trained && has_structured_middle(*composition) && !is_known_middle(*composition))
+      if (trained && has_interior_structure(*composition) && !has_known_interior(*composition))
         for (MadeTask& made : tasks) forget_programs(made.task);
       if (!tasks.empty()) waiting_[static_cast<size_t>(*side)].push_back(std::move(tasks));
     }
@@ -169,7 +169,7 @@ class FamilySource {
 
  private:
   // A property of the composition: with a larger share more are known, and none fewer.
-  bool is_known_middle(const Composition& composition) const {
+  bool has_known_interior(const Composition& composition) const {
     const uint64_t key = mix_key(mix_key(0, "known middles"), composition_key(names_of(composition)));
     return uniform_at(key, 0) < options_.known_interior_operators;
   }

@@ -1,4 +1,4 @@
-// The many right programs of one synthesised task: the same chain of operators, put together from other
+// The many correct programs of one synthesised task: the same chain of operators, put together from other
 // pieces. Pure functions.
 #pragma once
 #include <optional>

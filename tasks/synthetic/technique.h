@@ -1,6 +1,6 @@
-// How a program of synthesised tasks computes, told from what it computes: a short signature such as
-// `kernels=1 map=row:32 width=4 reduce=shuffle passes=1 threads=128`. Programs with one signature do the same
-// work in the same way. Pure functions.
+// The technique of a program of a synthesised task, apart from the function that it computes: a short
+// signature such as `kernels=1 map=row:32 width=4 reduce=shuffle passes=1 threads=128`. Programs with one
+// signature use the same technique. Pure functions.
 #pragma once
 #include <optional>
 #include <string>

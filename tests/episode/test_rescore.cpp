@@ -196,11 +196,12 @@ TEST_CASE("what the stored verdicts do not hold is said") {
   REQUIRE(untimed.size() == 1);
   CHECK_THAT(untimed[0],
              ContainsSubstring("1 of 2 correct responses were not timed") && ContainsSubstring("'speedup'"));
-  // Options that need what no verifier reports yet are taken here, and it is said if they came to nothing.
+  // Options that need a figure which only some verifiers report are accepted here, and reported if no verdict
+  // has it.
   const auto stored = [](const std::string& yaml) {
     return RewardFunction::from_text(yaml, "reward.yaml", VerdictOrigin::kStored);
   };
-  const RewardFunction unmeasured[] = {
+  const RewardFunction needing_figures[] = {
       stored("rule: milestone\nfaster_than_both: 3"),
       stored("rule: composite\nrules:\n  - rule: speedup\n  - {rule: milestone, faster_than_both: 3}")};
   const char* const places[] = {"reward.yaml:2: faster_than_both: has no effect",
@@ -208,9 +209,9 @@ TEST_CASE("what the stored verdicts do not hold is said") {
   std::vector<Episode> measured = run;
   measured[0].last().verdict = run[1].last().verdict;  // timed
   measured[1].last().verdict->torch_compile_ms = 2;
-  for (size_t i = 0; i < std::size(unmeasured); ++i) {
-    CHECK_THAT(rescoring_gaps(run, unmeasured[i]).back(), ContainsSubstring(places[i]));
-    CHECK(rescoring_gaps(measured, unmeasured[i]).empty());
+  for (size_t i = 0; i < std::size(needing_figures); ++i) {
+    CHECK_THAT(rescoring_gaps(run, needing_figures[i]).back(), ContainsSubstring(places[i]));
+    CHECK(rescoring_gaps(measured, needing_figures[i]).empty());
   }
   truncate(run[2]);
   run[2].last().verdict.reset();

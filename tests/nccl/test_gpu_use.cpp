@@ -17,7 +17,7 @@ namespace {
 bool window_may_begin(const std::string& bus) {
   std::stop_source at_once;
   at_once.request_stop();
-  return bool(DeviceTurn::alone(bus, at_once.get_token()));
+  return bool(DeviceLock::alone(bus, at_once.get_token()));
 }
 
 TEST_CASE("a rank at work on its GPU keeps windows waiting, and lets them go on behind it") {

@@ -1,4 +1,4 @@
-// The kernels of policy/gpu on the project's PTX machine: a check of them where there is no GPU.
+// The kernels of policy/gpu on the project's PTX interpreter: a check of them where there is no GPU.
 #pragma once
 #include <string>
 #include <vector>

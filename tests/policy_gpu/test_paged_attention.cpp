@@ -1,4 +1,4 @@
-// Attention over pages against fp64, on the PTX machine and on a GPU.
+// Attention over pages against fp64, on the PTX interpreter and on a GPU.
 #include <ATen/ATen.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -136,7 +136,7 @@ void check_spoilt_row(AttentionCase& work, at::Tensor (*run)(const AttentionCase
 
 }  // namespace
 
-TEST_CASE("attention over pages is that of fp64, on the PTX machine", "[paged_attention]") {
+TEST_CASE("attention over pages is that of fp64, on the PTX interpreter", "[paged_attention]") {
   const AttentionCase work(a_shape());
   INFO(description(work.shape));
   const at::Tensor out = run_on_machine(work);

@@ -1,4 +1,4 @@
-// The kernels that go over rows against the CPU's and torch's, on the PTX machine and on a GPU.
+// The kernels that go over rows against the CPU's and torch's, on the PTX interpreter and on a GPU.
 #include <ATen/ATen.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -172,7 +172,7 @@ TEST_CASE("kernels over rows are those of fp32, on a GPU", "[row_kernels][gpu]")
   check_results(work, run_on_gpu<gpu::BFloat16>(work));
 }
 
-TEST_CASE("kernels over rows are those of fp32, on the PTX machine", "[row_kernels]") {
+TEST_CASE("kernels over rows are those of fp32, on the PTX interpreter", "[row_kernels]") {
   const int64_t head_dim = GENERATE(64, 128, 256);
   INFO("heads of " << head_dim);
   const RowsCase work(at::kBFloat16, head_dim);

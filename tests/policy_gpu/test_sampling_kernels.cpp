@@ -1,4 +1,4 @@
-// Draws and acceptance against torch's operators, on the PTX machine and on a GPU.
+// Draws and acceptance against torch's operators, on the PTX interpreter and on a GPU.
 #include <ATen/ATen.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -136,7 +136,7 @@ std::vector<gpu::Drawn> draw_on_machine(const SampleCase& work, const Settings& 
 
 }  // namespace
 
-TEST_CASE("draws are those of the operators, on the PTX machine", "[sampling_kernels]") {
+TEST_CASE("draws are those of the operators, on the PTX interpreter", "[sampling_kernels]") {
   const Settings settings = some_settings();
   // Rows that begin anywhere; that can be moved sixteen bytes at a time; shorter than what a warp sums up;
   // with work for all warps, and with less allowed ids than there may be.
@@ -145,7 +145,8 @@ TEST_CASE("draws are those of the operators, on the PTX machine", "[sampling_ker
   check_draws(work, settings, draw_on_machine(work, settings).data());
 }
 
-TEST_CASE("a row that is broken has no finite log-probability, on the PTX machine", "[sampling_kernels]") {
+TEST_CASE("a row that is broken has no finite log-probability, on the PTX interpreter",
+          "[sampling_kernels]") {
   const Settings settings =
       GENERATE(Settings{{.temperature = 1.0}}, Settings{{.temperature = 0.0}},
                Settings{{.temperature = 1.0, .top_k = 30}}, Settings{{.temperature = 1.0, .top_p = 0.7}},
@@ -242,7 +243,7 @@ AcceptanceStrategy every_strategy() {
 
 }  // namespace
 
-TEST_CASE("acceptance is that of the operators, on the PTX machine", "[sampling_kernels]") {
+TEST_CASE("acceptance is that of the operators, on the PTX interpreter", "[sampling_kernels]") {
   const AcceptCase work(every_strategy());
   auto machine = machine_with("sampling");
   const auto upload = [&](const at::Tensor& tensor) {

@@ -42,7 +42,7 @@ struct Seen : Observer {
 
 }  // namespace
 
-TEST_CASE("an observer is shown every access and every meeting") {
+TEST_CASE("an observer sees every access, barrier and warp collective") {
   KernelRunner runner(R"(
     extern "C" __global__ void work(const float4* in, float* out, int* count) {
       __shared__ float s[64];

@@ -42,7 +42,7 @@ Verdict fault(const std::string& fault_class) {
   return v;
 }
 
-// For stored verdicts, which may hold what no verifier reports yet: the formulas are there for them.
+// For stored verdicts, which may hold figures that only some verifiers report.
 RewardFunction rule(const std::string& yaml) {
   return RewardFunction::from_text(yaml, "reward.yaml", VerdictOrigin::kStored);
 }
@@ -373,7 +373,7 @@ TEST_CASE("what a composite refuses names the part's place") {
              ContainsSubstring("rules: expected a list of sections"));
 }
 
-TEST_CASE("a run refuses options that need what no verifier reports, with place and reason") {
+TEST_CASE("a run refuses options whose figures its verifiers may lack, with place and reason") {
   const auto for_run = [](const std::string& yaml) -> std::string {
     try {
       RewardFunction::from_text(yaml, "reward.yaml");

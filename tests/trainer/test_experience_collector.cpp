@@ -405,8 +405,8 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
       Curation resumed({});
       resumed.restore(state);
       CHECK(resumed.invalid_tasks() == 1);
-      CHECK(resumed.at_fault("task3"));
-      CHECK_FALSE(resumed.at_fault("task2"));
+      CHECK(resumed.is_invalid("task3"));
+      CHECK_FALSE(resumed.is_invalid("task2"));
     }
   }
 }

@@ -188,7 +188,7 @@ TEST_CASE("successes that were not confirmed and tasks at fault are imitated no 
   GroupOutcome unconfirmed{.task_id = "a", .noted = {}, .failure = std::nullopt};
   unconfirmed.noted.push_back({"program", Verdict{}});
   curation.note({unconfirmed});
-  curation.note_fault("b", "the reference is random");
+  curation.note_invalid_task("b", "the reference is random");
   CHECK(curation.best().size(Stage::kEndToEnd) == 1);
 
   // A state that is refused changes nothing; one from before there were best responses has none.

@@ -16,8 +16,8 @@
 namespace bicrl::testing {
 
 // Where ranks leave what they exchange.
-struct Meeting {
-  explicit Meeting(int ranks, int ranks_per_host)
+struct Exchange {
+  explicit Exchange(int ranks, int ranks_per_host)
       : ranks_per_host(ranks_per_host),
         parts(static_cast<size_t>(ranks)),
         parts_for_ranks(parts.size()),
@@ -32,39 +32,39 @@ struct Meeting {
 
 class ThreadControl : public ControlPlane {
  public:
-  ThreadControl(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+  ThreadControl(Exchange& exchange, int rank) : exchange_(exchange), rank_(rank) {}
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(meeting_.parts.size()); }
-  int local_rank() const override { return rank_ % meeting_.ranks_per_host; }
+  int size() const override { return static_cast<int>(exchange_.parts.size()); }
+  int local_rank() const override { return rank_ % exchange_.ranks_per_host; }
   int ranks_on_host() const override {
     const int first = rank_ - local_rank();
-    return std::min(meeting_.ranks_per_host, size() - first);
+    return std::min(exchange_.ranks_per_host, size() - first);
   }
-  int hosts() const override { return (size() + meeting_.ranks_per_host - 1) / meeting_.ranks_per_host; }
+  int hosts() const override { return (size() + exchange_.ranks_per_host - 1) / exchange_.ranks_per_host; }
   int64_t exchanges() const { return exchanges_; }  // so far
 
  private:
   std::vector<std::string> exchange(const std::string& bytes, const std::string&) override {
     ++exchanges_;
-    meeting_.parts[static_cast<size_t>(rank_)] = bytes;
-    meeting_.line.arrive_and_wait();
-    auto all = meeting_.parts;
-    meeting_.line.arrive_and_wait();
+    exchange_.parts[static_cast<size_t>(rank_)] = bytes;
+    exchange_.line.arrive_and_wait();
+    auto all = exchange_.parts;
+    exchange_.line.arrive_and_wait();
     return all;
   }
 
   std::vector<std::string> exchange_parts(const std::vector<std::string>& for_ranks,
                                           const std::string&) override {
     ++exchanges_;
-    meeting_.parts_for_ranks[static_cast<size_t>(rank_)] = for_ranks;
-    meeting_.line.arrive_and_wait();
+    exchange_.parts_for_ranks[static_cast<size_t>(rank_)] = for_ranks;
+    exchange_.line.arrive_and_wait();
     std::vector<std::string> mine;
-    for (const auto& parts : meeting_.parts_for_ranks) mine.push_back(parts[static_cast<size_t>(rank_)]);
-    meeting_.line.arrive_and_wait();
+    for (const auto& parts : exchange_.parts_for_ranks) mine.push_back(parts[static_cast<size_t>(rank_)]);
+    exchange_.line.arrive_and_wait();
     return mine;
   }
 
-  Meeting& meeting_;
+  Exchange& exchange_;
   int rank_;
   int64_t exchanges_ = 0;
 };
@@ -72,9 +72,9 @@ class ThreadControl : public ControlPlane {
 // Operations are over when they return.
 class ThreadTensors : public TensorPlane {
  public:
-  ThreadTensors(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+  ThreadTensors(Exchange& exchange, int rank) : exchange_(exchange), rank_(rank) {}
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(meeting_.tensors.size()); }
+  int size() const override { return static_cast<int>(exchange_.tensors.size()); }
 
   Transfer all_reduce(at::Tensor tensor, const std::string&) override {
     meet_with(
@@ -88,30 +88,30 @@ class ThreadTensors : public TensorPlane {
   }
   Transfer all_gather(at::Tensor mine, at::Tensor whole, const std::string&) override {
     meet_with(
-        mine, [&] { return at::cat(meeting_.tensors); }, whole);
+        mine, [&] { return at::cat(exchange_.tensors); }, whole);
     return {};
   }
   Transfer broadcast(at::Tensor tensor, int root, const std::string&) override {
     meet_with(
-        tensor, [&] { return meeting_.tensors[static_cast<size_t>(root)]; }, tensor);
+        tensor, [&] { return exchange_.tensors[static_cast<size_t>(root)]; }, tensor);
     return {};
   }
 
  private:
   // Every rank adds in the order of ranks, so that sums are bit-equal.
   at::Tensor sum() const {
-    at::Tensor sum = meeting_.tensors.front().clone();
-    for (size_t rank = 1; rank < meeting_.tensors.size(); ++rank) sum.add_(meeting_.tensors[rank]);
+    at::Tensor sum = exchange_.tensors.front().clone();
+    for (size_t rank = 1; rank < exchange_.tensors.size(); ++rank) sum.add_(exchange_.tensors[rank]);
     return sum;
   }
   void meet_with(const at::Tensor& given, const std::function<at::Tensor()>& result, const at::Tensor& into) {
-    meeting_.tensors[static_cast<size_t>(rank_)] = given.clone();
-    meeting_.line.arrive_and_wait();
+    exchange_.tensors[static_cast<size_t>(rank_)] = given.clone();
+    exchange_.line.arrive_and_wait();
     into.copy_(result());
-    meeting_.line.arrive_and_wait();
+    exchange_.line.arrive_and_wait();
   }
 
-  Meeting& meeting_;
+  Exchange& exchange_;
   int rank_;
 };
 
@@ -119,14 +119,14 @@ class ThreadTensors : public TensorPlane {
 // exception ends the program, as other ranks would wait for ever.
 inline int64_t on_ranks(int ranks, const std::function<void(ControlPlane&, TensorPlane&)>& work,
                         int ranks_per_host = 1000) {
-  Meeting meeting(ranks, ranks_per_host);
+  Exchange exchange(ranks, ranks_per_host);
   int64_t exchanges = 0;
   {
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < ranks; ++rank)
       threads.emplace_back([&, rank] {
-        ThreadControl control(meeting, rank);
-        ThreadTensors tensors(meeting, rank);
+        ThreadControl control(exchange, rank);
+        ThreadTensors tensors(exchange, rank);
         work(control, tensors);
         if (rank == 0) exchanges = control.exchanges();
       });

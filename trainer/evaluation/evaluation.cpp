@@ -24,16 +24,16 @@ double deviation_of(double count, double sum, double squares) {
 
 HeldOutFigures held_out_figures(const TaskScores& scores, double seconds) {
   TaskScore sum;
-  int64_t at_fault = 0;
+  int64_t invalid = 0;
   for (const TaskScore& task : scores.tasks) {
-    at_fault += !task.invalid_task.empty();
+    invalid += !task.invalid_task.empty();
     sum += task;
   }
   const auto rate = [&](int64_t part) {
     return sum.verified > 0 ? static_cast<double>(part) / static_cast<double>(sum.verified) : 0.0;
   };
   HeldOutFigures f;
-  f.tasks = static_cast<int64_t>(scores.tasks.size()) - at_fault;
+  f.tasks = static_cast<int64_t>(scores.tasks.size()) - invalid;
   f.compile_rate = rate(sum.compiled);
   f.correct_rate = rate(sum.correct);
   f.truncated_rate = rate(sum.truncated);

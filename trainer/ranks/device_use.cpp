@@ -15,7 +15,7 @@ namespace bicrl {
 namespace {
 
 // Windows take seconds: one of this length belongs to a verifier that is stopped.
-constexpr double kTurnPatience_s = 600;
+constexpr double kDevicePatience_s = 600;
 // In which a window that waits takes what is lent, unless another rank has it.
 constexpr double kMoment_s = 0.05, kDeaf_s = 1;
 
@@ -24,7 +24,7 @@ std::string known_bus(const c10::Device& device) {
   static const std::string bus = [&] {  // a rank has one GPU
     const std::string found = bus_of(device.index());
     const std::string problem =
-        found.empty() ? "the driver does not say where it is" : problem_of_turns(found);
+        found.empty() ? "the driver does not say where it is" : problem_of_device_locks(found);
     if (!problem.empty())
       log_warning("a verifier that measures times on this rank's GPU does not know when it is at work: ",
                   problem);
@@ -63,16 +63,16 @@ DeviceUse::DeviceUse(const c10::Device& device)
 
 void DeviceUse::take() {
   const Stopwatch clock;
-  turn_ = DeviceTurn::among_ranks(bus_, kTurnPatience_s);
-  if (!turn_)
+  lock_ = DeviceLock::among_ranks(bus_, kDevicePatience_s);
+  if (!lock_)
     throw Error(concat("a verifier of this host has been timing on the GPU at ", bus_, " for ",
-                       kTurnPatience_s, " s, and no rank can work there: is it stopped?"));
+                       kDevicePatience_s, " s, and no rank can work there: is it stopped?"));
   waited_s_ += clock.seconds();
 }
 
 // Where the use has failed the device may never be done, or tell the same failure once more.
 DeviceUse::~DeviceUse() {
-  if (!turn_ || std::uncaught_exceptions() > failures_before_) return;
+  if (!lock_ || std::uncaught_exceptions() > failures_before_) return;
   try {
     wait_for(device_);
   } catch (const std::exception& error) {
@@ -86,9 +86,9 @@ bool DeviceUse::is_wanted() {
 }
 
 void DeviceUse::lend() {
-  if (!turn_) return;
+  if (!lock_) return;
   wait_for(device_);
-  turn_ = {};
+  lock_ = {};
   const Stopwatch clock;
   while (windows_.any() && clock.seconds() < kMoment_s)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

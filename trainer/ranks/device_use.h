@@ -1,5 +1,5 @@
 // A rank at work on its device, from construction to the end: on a GPU whose verifier measures times its
-// windows wait for that, so that nothing else runs where a program is timed (common/device_turn.h). What can
+// windows wait for that, so that nothing else runs where a program is timed (common/device_lock.h). What can
 // stop for a moment lends the device to them. Nothing on the CPU.
 #pragma once
 #include <c10/core/Device.h>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/clock.h"
-#include "common/device_turn.h"
+#include "common/device_lock.h"
 #include "rollout/decoding/shared_device.h"
 
 namespace bicrl {
@@ -31,7 +31,7 @@ class DeviceUse : public SharedDevice {
   const c10::Device device_;
   const int failures_before_;
   std::string bus_;  // empty on the CPU
-  DeviceTurn turn_;
+  DeviceLock lock_;
   WaitingWindows windows_;
   double waited_s_ = 0;
   // Since windows were waited for in vain: another rank does not lend it. Nobody is heard for a while.

@@ -240,7 +240,7 @@ void RunEvaluator::leave_out_invalid(const TaskScores& scores) {
   for (size_t i = 0; i < scores.tasks.size(); ++i) {
     const std::string& reason = scores.tasks[i].invalid_task;
     if (reason.empty()) continue;
-    const std::string left_out = context_.curation.note_fault(context_.tasks.held_out[i].id, reason);
+    const std::string left_out = context_.curation.note_invalid_task(context_.tasks.held_out[i].id, reason);
     if (context_.directory && !left_out.empty()) log_warning("held-out ", left_out);
   }
   leave_out_held_out();
@@ -248,7 +248,7 @@ void RunEvaluator::leave_out_invalid(const TaskScores& scores) {
 
 void RunEvaluator::leave_out_held_out() {
   std::erase_if(context_.tasks.held_out,
-                [&](const Task& task) { return context_.curation.at_fault(task.id); });
+                [&](const Task& task) { return context_.curation.is_invalid(task.id); });
 }
 
 }  // namespace bicrl

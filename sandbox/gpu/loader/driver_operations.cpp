@@ -56,7 +56,8 @@ void DriverDevice::fill(const TraceOp& op) {
   driver_.upload(at, bytes.data(), bytes.size());
 }
 
-// Of one layout and type it is the device's; else elements are converted here, as the PTX machine does it.
+// Of one layout and type it is the device's; else elements are converted here, as the PTX interpreter does
+// it.
 void DriverDevice::copy(const TraceOp& op) {
   const TensorLayout &to = op.target.tensor, &from = op.source.tensor;
   const DeviceAddress at = address_of(op.target);

@@ -22,12 +22,12 @@ SharedPoison::SharedPoison(Driver& driver, std::string machine_code)
   arrived_ = driver_.allocate(2 * sizeof(uint32_t));
 }
 
-void SharedPoison::launch(uint32_t blocks, uint32_t threads, uint32_t bytes, uint32_t meeting) {
+void SharedPoison::launch(uint32_t blocks, uint32_t threads, uint32_t bytes, uint32_t arrivals) {
   const struct {
     uint32_t bytes, word;
     DeviceAddress arrived;
     uint32_t blocks;
-  } parameters = {bytes, uint32_t{ptx::kPoisonWord} << 16 | ptx::kPoisonWord, arrived_, meeting};
+  } parameters = {bytes, uint32_t{ptx::kPoisonWord} << 16 | ptx::kPoisonWord, arrived_, arrivals};
   constexpr size_t kParameterBytes = 20;  // of the struct, without what stands behind its last member
   driver_.start(kernel_, {.grid = {blocks, 1, 1},
                           .block = {threads, 1, 1},

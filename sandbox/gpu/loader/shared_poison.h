@@ -62,8 +62,8 @@ class SharedPoison {
   void spread();
 
  private:
-  // Blocks that stay until `meeting` of them have arrived.
-  void launch(uint32_t blocks, uint32_t threads, uint32_t bytes, uint32_t meeting);
+  // Blocks that stay until `arrivals` of them have arrived.
+  void launch(uint32_t blocks, uint32_t threads, uint32_t bytes, uint32_t arrivals);
   Driver& driver_;
   const std::string machine_code_;
   KernelHandle kernel_ = nullptr;

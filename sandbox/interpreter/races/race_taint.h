@@ -1,14 +1,14 @@
-// A second run of what raced, to see whether it matters: the same launches on the same inputs in the same
-// order, in which what a racy load has read, and what racy writes of different values have left, counts as
-// never written. If a branch, an address or an output depends on that (the machine's shadows say so), the
-// race can be seen; if not, no order of the accesses changes an answer. Needs shadows.
+// A second run of launches that raced, which finds whether the race matters: the same launches on the same
+// inputs in the same order. Values that a racy load reads, and those that racy writes of different values
+// leave, count as never written. If a branch, an address or an output depends on one (the interpreter's
+// shadows show it), the race can be seen; if not, no order of the accesses changes an answer. Needs shadows.
 //
-// What becomes defined on the way is defined: x & 0 for a racy x, or a word that is written anew in order. A
-// load that raced on a word is marked each time it reads that word in the launch, and what raced with a later
-// write is marked for all loads until that write: also where they did not race.
+// Values that become defined on the way are defined: x & 0 for a racy x, or a word that is written anew in
+// order. A load that raced on a word is marked each time it reads that word in the launch. A word that raced
+// with a later write is marked for all loads until that write, also for those that did not race.
 //
-// The other way round, what racy loads have read counts as written: a run that then ends without a fault read
-// what was never written only because it raced.
+// The second run can also be inverted: values that racy loads read count as written. A run that then ends
+// without a fault read unwritten memory only because it raced.
 #pragma once
 #include <set>
 #include <unordered_map>

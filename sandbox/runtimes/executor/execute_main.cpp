@@ -1,5 +1,5 @@
-// bicrl-execute: runs a launch trace on secret inputs with the PTX machine, in a box that holds this program
-// alone, and reports how each run ended. What it reads may be forged; it runs no code of it.
+// bicrl-execute: runs a launch trace on secret inputs with the PTX interpreter, in a box that holds this
+// program alone, and reports how each run ended. What it reads may be forged; it runs no code of it.
 //   bicrl-execute PLAN
 // PLAN is JSON: {"trace": path, "ptx": [paths], "draws": [paths], "output_fd", "control_fd",
 //   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "warps_apart", "shadows",

@@ -1,9 +1,11 @@
 // A window on the loader's side: one recording is prepared and timed as the server asks, packet by packet.
-//   opened   {"opened": true, "graph": bool, "nothing_us": [of launches of nothing]}, or {"untimed": why}
-//   asked    {"window": "prepare", "draw": number} | {"window": "time", "by_stream": bool} | {"window":
-//   "close"} said     {"step": "done", and of "time" "event_ms", "host_ms"}, the outputs then lie at the
-//   beginning of
-//            "output_file"; or {"fault": {"class", "message", "kernel"}}, or {"error": why}: the last words
+//   opened   {"opened": true, "graph": bool, "nothing_us": [of empty launches]}, or {"untimed": why}
+//   asked    {"window": "prepare", "draw": number}
+//            {"window": "time", "by_stream": bool}
+//            {"window": "close"}
+//   said     {"step": "done"}, of "time" with "event_ms" and "host_ms", and outputs in "output_file"
+//            {"fault": {"class", "message", "kernel"}}, which ends the session
+//            {"error": why}, which ends the session
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -21,8 +23,8 @@ struct WindowFiles {
   std::function<std::string_view(size_t draw)> inputs;
 };
 
-// Serves until it is closed, the other side is gone or a fault has been told. Whether the context is as good
-// as before.
+// Serves until it is closed, the other side is gone or a fault has been reported. Returns whether the context
+// is as good as before.
 bool serve_window(gpu::Driver& driver, gpu::DeviceClock& clock, gpu::SharedPoison& poison,
                   gpu::DeviceRun& run, size_t output_bytes, const WindowFiles& files);
 

@@ -1,4 +1,4 @@
-"""What a task's reference answers at its own size, and what a right program may deviate by (oracle_profile.py): on a device, for
+"""What a task's reference answers at its own size, and what a correct program may deviate by (oracle_profile.py): on a device, for
 as many places of the first axis at a time as fit there. An axis is cut if smaller variants answer their parts alike.
 
 The statistics of an element are of two draws of a kind. As on the inputs of get_costing_inputs(), allowances are COSTING_SLACK

@@ -1,11 +1,11 @@
 """Inputs of a task at its own size, drawn where the references run: what get_inputs() gives under a secret seed, by a generator
 that counts (PyTorch's Philox), and for one draw with the mass in few secret places. What the inputs have in common (an order, a
-symmetry, rows that sum to one, a range) is told from a smaller variant of the task, whose draws oracle_draws.py looks at."""
+symmetry, rows that sum to one, a range) is told from a smaller variant of the task, whose draws oracle_test_inputs.py looks at."""
 import random
 
 import torch
 
-from oracle_draws import Draws
+from oracle_test_inputs import TestInputs
 from oracle_reference import Reference
 from oracle_values import InvalidTask, describe, leaves, readable, rebuild
 
@@ -16,9 +16,9 @@ TOGETHER = 1 << 26  # elements that are changed at a time
 
 
 def natures_of(variant, init_seed, secret):
-    """Of each input leaf (oracle_draws.Nature)."""
+    """Of each input leaf (oracle_test_inputs.Nature)."""
     reference = Reference(variant, init_seed)
-    draws = Draws(reference.inputs, secret)
+    draws = TestInputs(reference.inputs, secret)
     draws.plain()
     return draws.natures
 

@@ -75,6 +75,15 @@ with folder() as temporary:
     code, out, err = verify([good], *candidate("wrong_value"), "--task", "good")
     expect(code == 1 and "1 wrong_value" in out, "a candidate is incorrect", code, out, err)
 
+    # A task without a program is counted, and no program is made up for it.
+    alone = {key: value for key, value in entry("alone", "honest").items() if key != "cuda_code"}
+    code, out, err = verify([good, alone])
+    result = read_json(report)
+    expect(code == 0 and f"1 tasks of {tasks} have no program" in out, "a task without a program", code, out, err)
+    expect(result["candidates"] == 1 and result["without_program"] == 1, "in the report", result)
+    code, out, err = verify([alone])
+    expect(code == 2 and "none of its 1 tasks has a program" in err, "no program at all", code, out, err)
+
     # The report goes to where a link leads, and through a pipe; both stay.
     link, pipe = Path(temporary, "link.json"), Path(temporary, "pipe.json")
     link.symlink_to(report)

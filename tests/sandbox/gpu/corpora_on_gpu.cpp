@@ -1,5 +1,5 @@
 // The corpora on a GPU: every program's verdict on the GPU path is of a class that its file names, and its
-// plain runs answer on the device as they do on the PTX machine, bit for bit where PTX promises it. For
+// plain runs answer on the device as they do on the PTX interpreter, bit for bit where PTX promises it. For
 // machines with a GPU; BICRL_CORPUS takes programs whose names hold it, BICRL_PRINT_CORPUS says more.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -85,7 +85,7 @@ void compare_leaf(const OutputLayout::Leaf& leaf, std::string_view a, std::strin
   if (most > 0) difference.largest = std::max(difference.largest, scale > 0 ? most / scale : INFINITY);
 }
 
-// The GPU path, whose plain runs it lets the PTX machine make as well.
+// The GPU path, whose plain runs it lets the PTX interpreter make as well.
 class Comparing : public Backend {
  public:
   struct Found {
@@ -115,7 +115,7 @@ class Comparing : public Backend {
     for (size_t k = 0; k < numbers.size() && k < ours.runs.size(); ++k) {
       const RunOutcome &here = ours.runs[k], &there = result.runs[numbers[k]];
       ++found.runs;
-      if (here.fault) found.faults += to_string(here.fault.fault_class) + " on the PTX machine; ";
+      if (here.fault) found.faults += to_string(here.fault.fault_class) + " on the PTX interpreter; ";
       if (here.fault) continue;
       if (here.changed_inputs != there.changed_inputs) found.faults += "other inputs have changed; ";
       for (const auto& leaf : plan.trace->output_layout().leaves)
@@ -241,7 +241,7 @@ size_t check_answers(const std::vector<testing::CorpusEntry>& entries,
 
 }  // namespace
 
-TEST_CASE("the corpora have their verdicts on a GPU, and its answers are the PTX machine's",
+TEST_CASE("the corpora have their verdicts on a GPU, and its answers are the PTX interpreter's",
           "[.][corpora_gpu]") {
   if (!testing::has_gpu()) SKIP("this machine has no GPU's driver");
   testing::box_host();
@@ -270,7 +270,7 @@ TEST_CASE("the corpora have their verdicts on a GPU, and its answers are the PTX
   if (!only) CHECK(compared > 0);
 }
 
-TEST_CASE("published programs answer on a GPU as on the PTX machine", "[.][published_gpu]") {
+TEST_CASE("published programs answer on a GPU as on the PTX interpreter", "[.][published_gpu]") {
   if (!testing::has_gpu()) SKIP("this machine has no GPU's driver");
   testing::box_host();
   std::vector<testing::CorpusEntry> entries;

@@ -200,7 +200,7 @@ std::unique_ptr<Backend> make_gpu_backend(const GpuOptions& options) {
   const AssemblerFor assembler = [&](const std::string& architecture) {
     return std::make_shared<Assembler>(host, python, DeviceToolchain::find(python).libraries, architecture);
   };
-  return std::make_unique<GpuBackend>(host, std::make_shared<DrawFiles>(scratch, 1 << 20), python, assembler,
+  return std::make_unique<GpuBackend>(host, std::make_shared<InputFiles>(scratch, 1 << 20), python, assembler,
                                       options);
 }
 

@@ -19,7 +19,7 @@ namespace bicrl {
 namespace {
 
 constexpr size_t kFresh = 20, kOrdered = 100;
-constexpr uint64_t kLittleWork = 1 << 22;  // of the PTX machine: what it would say here is no question
+constexpr uint64_t kLittleWork = 1 << 22;  // of the PTX interpreter: what it would say here is no question
 
 struct TimedProgram {
   const char* name;

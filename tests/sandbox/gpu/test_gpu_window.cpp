@@ -14,7 +14,7 @@
 #include <optional>
 #include <thread>
 
-#include "common/device_turn.h"
+#include "common/device_lock.h"
 #include "sandbox/gpu/device_lease.h"
 #include "sandbox/gpu/device_monitor.h"
 #include "tests/sandbox/box/child_processes.h"
@@ -270,15 +270,15 @@ TEST_CASE("a window waits for the ranks that work on its GPU, and programs run m
   constexpr const char* kBus = "0000:18:00.0";
   Backend& backend = timing_backend();
   const testing::GpuPlan plan({.ops = {gpu_launch("twice")}});
-  std::optional<DeviceTurn> turn(DeviceTurn::among_ranks(kBus, 60));
-  REQUIRE(*turn);
+  std::optional<DeviceLock> lock(DeviceLock::among_ranks(kBus, 60));
+  REQUIRE(*lock);
   RunResult meanwhile;
   std::atomic<bool> rank_is_done = false;
   std::jthread rank([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // so that the window waits by then
     meanwhile = backend.run(plan.plan, {});
     rank_is_done = true;
-    turn.reset();
+    lock.reset();
   });
   bool waited = true;
   const TimingResult result = time(backend, {.meanwhile = [&](size_t) { waited &= rank_is_done; }});
@@ -287,7 +287,7 @@ TEST_CASE("a window waits for the ranks that work on its GPU, and programs run m
   CHECK(waited);
   CHECK_FALSE(meanwhile.fault);
 
-  turn = DeviceTurn::among_ranks(kBus, 60);
+  lock = DeviceLock::among_ranks(kBus, 60);
   std::stop_source source;
   std::jthread asker([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

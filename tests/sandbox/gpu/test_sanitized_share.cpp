@@ -1,5 +1,5 @@
 // A share of right programs goes through compute-sanitizer: which, and what becomes of what it says; and on
-// machines with a GPU, what its tools say of the corpora beside the PTX machine.
+// machines with a GPU, what its tools say of the corpora beside the PTX interpreter.
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -25,7 +25,7 @@ using Catch::Matchers::ContainsSubstring;
 
 const std::vector<std::string> kAllTools{kSanitizerTools.begin(), kSanitizerTools.end()};
 
-// The PTX machine with tools that say what they are told to.
+// The PTX interpreter with tools that say what they are told to.
 class Sanitizing : public Backend {
  public:
   Sanitizing(std::unique_ptr<Backend> machine, SanitizerReport& says, std::atomic<int>& asked)
@@ -167,9 +167,9 @@ TEST_CASE("a server that is to sanitize programs and cannot says so at its start
   CHECK_THROWS_WITH(Pipeline(options), ContainsSubstring("gpu.sanitizer.share=0"));
 }
 
-// Programs that run: faults that the PTX machine finds, and a sample of honest ones. A table of what both
+// Programs that run: faults that the PTX interpreter finds, and a sample of honest ones. A table of what both
 // say. BICRL_CORPUS takes programs whose names hold it, or one of its words between commas.
-TEST_CASE("compute-sanitizer and the PTX machine on the corpora", "[.][sanitizer_gpu]") {
+TEST_CASE("compute-sanitizer and the PTX interpreter on the corpora", "[.][sanitizer_gpu]") {
   if (!testing::has_gpu()) SKIP("this machine has no GPU's driver");
   testing::box_host();
   if (find_sanitizer().empty()) SKIP(no_sanitizer());

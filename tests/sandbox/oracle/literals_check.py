@@ -2,7 +2,7 @@
 import torch
 from task_pool import task_pool
 
-from oracle_draws import KINDS
+from oracle_test_inputs import KINDS
 
 INFINITY = float("inf")
 

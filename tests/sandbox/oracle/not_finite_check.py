@@ -3,7 +3,7 @@ RUNTIMES."""
 import torch
 from task_pool import task_pool
 
-from oracle_draws import KINDS
+from oracle_test_inputs import KINDS
 
 
 def kinds_of(forward, inputs):

@@ -4,7 +4,7 @@ import torch
 from task_pool import task_pool
 
 from oracle_checks import Findings
-from oracle_draws import KINDS
+from oracle_test_inputs import KINDS
 from oracle_patterns import Slices
 from oracle_places import Places
 from oracle_unread import decides

@@ -8,7 +8,7 @@ from task_pool import task_pool
 import oracle_pool
 import oracle_rounding
 import oracle_sums
-from oracle_draws import KINDS
+from oracle_test_inputs import KINDS
 from oracle_profile import Spread
 
 generator = torch.Generator().manual_seed(5)

@@ -50,17 +50,18 @@ TEST_CASE("a sound pipeline passes its canaries, again and again") {
   Pipeline& pipeline = testing::pipeline();
   for (int round = 0; round < 5; ++round) {
     const CanaryTimes times = run_canaries(pipeline);
-    CHECK(times.right_ms > 0);
-    CHECK(times.wrong_ms > 0);
+    CHECK(times.correct_ms > 0);
+    CHECK(times.incorrect_ms > 0);
   }
 }
 
 TEST_CASE("a verifier that finds everything right, wrong or dead fails its canaries") {
   CHECK(complaint(graded(""), graded("wrong_value")).empty());
-  CHECK_THAT(complaint(graded(""), graded("")), ContainsSubstring("a wrong program is not found wrong"));
+  CHECK_THAT(complaint(graded(""), graded("")),
+             ContainsSubstring("an incorrect program is not graded as incorrect"));
   CHECK_THAT(complaint(graded(""), graded("non_finite")), ContainsSubstring("non_finite"));
   CHECK_THAT(complaint(graded("wrong_value"), graded("wrong_value")),
-             ContainsSubstring("a right program is not correct"));
+             ContainsSubstring("a correct program is not graded as correct"));
   CHECK_THAT(complaint(graded(""), failed(Outcome::kInfrastructure, "run", "", "no space left")),
              ContainsSubstring("no space left"));
 }

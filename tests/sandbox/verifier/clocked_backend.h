@@ -1,4 +1,4 @@
-// A backend of the PTX machine with a clock that is made up: pipelines that measure times, without a GPU.
+// A backend of the PTX interpreter with a clock that is made up: pipelines that measure times, without a GPU.
 #pragma once
 #include <functional>
 #include <memory>

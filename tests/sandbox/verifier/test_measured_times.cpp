@@ -179,7 +179,7 @@ TEST_CASE("times are not to be measured by a backend without a clock") {
   options.measures_times = true;
   try {
     Pipeline pipeline(options);
-    FAIL("the PTX machine measures times");
+    FAIL("the PTX interpreter measures times");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUnavailable);
     CHECK_THAT(error.what(), ContainsSubstring("cannot measure times"));

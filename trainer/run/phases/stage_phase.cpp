@@ -318,7 +318,7 @@ class StagePhase : public Phase {
                                      settings_.decoding.scaffold, attempt),
                   context_.tokenizer, context_.policy.config(), settings_.decoding);
     };
-    const auto left_out = [&](const Task& task) { return context_.curation.at_fault(task.id); };
+    const auto left_out = [&](const Task& task) { return context_.curation.is_invalid(task.id); };
     return plan_prompts(repairs, tasks_, can_show, left_out, *curriculum_);
   }
 

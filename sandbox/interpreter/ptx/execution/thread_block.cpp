@@ -101,7 +101,7 @@ Pause ThreadBlock::run(uint64_t budget) {
   for (const auto& warp_group : warp_groups_)
     if (const Operation* op = warp_group->waiting_at(); op)
       warp_group->fail(FaultClass::kBarrier,
-                       op->meeting == Meeting::kBlock
+                       op->collective == Collective::kBlock
                            ? "threads wait at a barrier that the others of the block can never reach"
                            : "lanes wait for others of their warp that can never come");
   throw Error("a block in which nobody waits and nobody runs");

@@ -13,7 +13,7 @@ namespace bicrl::ptx {
 namespace {
 
 constexpr uint32_t kStay = ~uint32_t{0};
-// Reads of what others write that a fragment may do before it steps back.
+// Reads of what others write that a subset may do before it steps back.
 constexpr int kPatience = 256;
 
 LaneSet first_lanes(int count) {
@@ -56,7 +56,7 @@ WarpGroup::WarpGroup(ThreadBlock& block, int number, int first_thread, int threa
 }
 
 void WarpGroup::begin() {
-  fragments_.clear();
+  subsets_.clear();
   waiting_.clear();
   for (auto& stack : returns_) stack.clear();
   for (auto& saved : saved_) saved.clear();
@@ -71,7 +71,7 @@ void WarpGroup::begin() {
   for (const SpecialPlace& special : kernel_.specials) fill_special(special, /*only_block=*/true);
   set_active(all);
   for (const Place& place : kernel_.callees[0].poisoned) poison(place);
-  add_fragment(kernel_.callees[0].entry_block, all);
+  add_subset(kernel_.callees[0].entry_block, all);
 }
 
 // What the active lanes' registers hold that a function may read before it writes them.
@@ -83,17 +83,17 @@ void WarpGroup::poison(Place place) {
   });
 }
 
-// ---- Fragments ----
+// ---- Divergent subsets ----
 
-void WarpGroup::add_fragment(uint32_t block, const LaneSet& lanes) {
+void WarpGroup::add_subset(uint32_t block, const LaneSet& lanes) {
   if (lanes.empty()) return;
-  const auto place = std::lower_bound(fragments_.begin(), fragments_.end(), block,
-                                      [](const Fragment& f, uint32_t b) { return f.block < b; });
-  if (place != fragments_.end() && place->block == block) {
+  const auto place = std::lower_bound(subsets_.begin(), subsets_.end(), block,
+                                      [](const Subset& s, uint32_t b) { return s.block < b; });
+  if (place != subsets_.end() && place->block == block) {
     place->lanes |= lanes;
     place->resting = false;
   } else {
-    fragments_.insert(place, {block, lanes, false});
+    subsets_.insert(place, {block, lanes, false});
   }
 }
 
@@ -104,45 +104,45 @@ void WarpGroup::set_active(const LaneSet& lanes) {
 }
 
 // The first that does not rest; if all do, they have rested enough.
-size_t WarpGroup::choose_fragment() {
-  for (size_t i = 0; i < fragments_.size(); ++i)
-    if (!fragments_[i].resting) return i;
-  for (Fragment& fragment : fragments_) fragment.resting = false;
-  return fragments_.size();
+size_t WarpGroup::choose_subset() {
+  for (size_t i = 0; i < subsets_.size(); ++i)
+    if (!subsets_[i].resting) return i;
+  for (Subset& subset : subsets_) subset.resting = false;
+  return subsets_.size();
 }
 
 // Whether nobody has to run before lanes at that block do, or comes along with them from there.
 bool WarpGroup::comes_first(uint32_t block) const {
-  for (const Fragment& fragment : fragments_) {
-    if (fragment.block > block) break;
-    if (fragment.block == block || !fragment.resting) return false;
+  for (const Subset& subset : subsets_) {
+    if (subset.block > block) break;
+    if (subset.block == block || !subset.resting) return false;
   }
   return true;
 }
 
 Pause WarpGroup::run(uint64_t budget) {
   runs_ = true;
-  const Pause pause = run_fragments(budget);
+  const Pause pause = run_subsets(budget);
   runs_ = false;
   return pause;
 }
 
-Pause WarpGroup::run_fragments(uint64_t budget) {
+Pause WarpGroup::run_subsets(uint64_t budget) {
   budget_ = grid_.counters().operations + budget;
   for (;;) {
-    if (fragments_.empty() && !complete_warp_meetings())
+    if (subsets_.empty() && !complete_warp_collectives())
       return waiting_.empty() ? Pause::kExited : Pause::kWaiting;
-    const size_t chosen = choose_fragment();
-    if (chosen == fragments_.size() || grid_.counters().operations >= budget_) return Pause::kYielded;
-    const Fragment fragment = fragments_[chosen];
-    fragments_.erase(fragments_.begin() + static_cast<std::ptrdiff_t>(chosen));
-    set_active(fragment.lanes);
+    const size_t chosen = choose_subset();
+    if (chosen == subsets_.size() || grid_.counters().operations >= budget_) return Pause::kYielded;
+    const Subset subset = subsets_[chosen];
+    subsets_.erase(subsets_.begin() + static_cast<std::ptrdiff_t>(chosen));
+    set_active(subset.lanes);
     patience_ = kPatience;
-    run_fragment(fragment.block);
+    run_subset(subset.block);
   }
 }
 
-void WarpGroup::run_fragment(uint32_t number) {
+void WarpGroup::run_subset(uint32_t number) {
   for (;;) {
     const BasicBlock& block = kernel_.blocks[number];
     const Operation* first = kernel_.operations.data() + block.first;
@@ -151,7 +151,7 @@ void WarpGroup::run_fragment(uint32_t number) {
     uint32_t next = number + 1;
     if (block.count > 0) {
       const Operation& last = first[block.count - 1];
-      if (last.flow == Flow::kMeeting) return meet(number, last);
+      if (last.flow == Flow::kCollective) return arrive(number, last);
       run_straight(first, &last);
       current_ = &last;
       if (last.flow == Flow::kAlu)
@@ -166,13 +166,13 @@ void WarpGroup::run_fragment(uint32_t number) {
       number = next;
       continue;
     }
-    add_fragment(next, active_);
+    add_subset(next, active_);
     // Who has looked for what others write steps back at the end of a short turn, too: it may be another
-    // fragment of the warp group that shall write it.
+    // subset of the warp group that shall write it.
     const bool looked = patience_ < kPatience && grid_.counters().operations >= budget_;
     if (patience_ <= 0 || looked)
-      for (Fragment& fragment : fragments_)
-        if (fragment.block == next) fragment.resting = true;
+      for (Subset& subset : subsets_)
+        if (subset.block == next) subset.resting = true;
     return;
   }
 }
@@ -267,8 +267,8 @@ uint32_t WarpGroup::follow(const Operation& op, uint32_t next_block) {
   switch (op.flow) {
     case Flow::kBranch:
       if (others.empty()) return op.target;
-      add_fragment(op.target, lanes);
-      add_fragment(next_block, others);
+      add_subset(op.target, lanes);
+      add_subset(next_block, others);
       return kStay;
     case Flow::kExit:
       exited_ |= lanes;
@@ -278,7 +278,7 @@ uint32_t WarpGroup::follow(const Operation& op, uint32_t next_block) {
     default:
       break;
   }
-  add_fragment(next_block, others);
+  add_subset(next_block, others);
   set_active(lanes);
   if (op.flow == Flow::kCall) {
     call(op, op.target);

@@ -1,11 +1,11 @@
 // Up to 256 threads of one block, executed together: every operation is done for all lanes that are at it
 // before the next one. And the rules by which lanes part and meet.
 //
-// Every lane has a program counter of its own. Lanes at the same basic block form a fragment; of the
-// fragments that can run the one that comes first in the text does, until it branches, and fragments that
+// Every lane has a program counter of its own. Lanes at the same basic block form a divergent subset; of the
+// subsets that can run the one that comes first in the text does, until it branches, and subsets that
 // come to the same block merge. So lanes that part at a branch meet again behind it without knowing where
 // that is, and no lane waits for another that it does not have to wait for: independent thread scheduling. A
-// fragment that only spins (it reads and reads again what another lane is to write) steps back for others.
+// subset that only spins (it reads and reads again what another lane is to write) steps back for others.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -73,7 +73,7 @@ class WarpGroup {
   // An array for results of which only some lanes count; `number` below kMaxAluDestinations.
   std::byte* scratch(size_t number) { return scratch_ + number * 16 * static_cast<size_t>(lanes_); }
 
-  // A lane has read what others may be about to write: after some such reads the fragment steps back.
+  // A lane has read what others may be about to write: after some such reads the subset steps back.
   void note_wait() { --patience_; }
   // The lanes stay at the current operation until the block's barrier is complete.
   void wait_at_barrier(uint32_t barrier, const LaneSet& lanes);
@@ -94,15 +94,15 @@ class WarpGroup {
   const Operation* waiting_at() const;
 
  private:
-  struct Fragment {
+  struct Subset {
     uint32_t block = 0;
     LaneSet lanes;
     bool resting = false;  // steps back for others
   };
-  // Lanes that wait at a meeting's block.
+  // Lanes that wait at the block of a barrier or a warp collective.
   struct Waiting {
     uint32_t block = 0;
-    int32_t barrier = -1;  // of the thread block; -1: a meeting of a warp
+    int32_t barrier = -1;  // of the thread block; -1: a warp collective
     LaneSet lanes;
   };
 
@@ -117,24 +117,24 @@ class WarpGroup {
   void fill_constants();
   void poison(Place place);
   void fill_special(const SpecialPlace& special, bool only_block);
-  void add_fragment(uint32_t block, const LaneSet& lanes);
+  void add_subset(uint32_t block, const LaneSet& lanes);
   void set_active(const LaneSet& lanes);
-  size_t choose_fragment();
+  size_t choose_subset();
   bool comes_first(uint32_t block) const;
   // Runs from `block` on for the active lanes, as long as they stay together and nobody else has to run.
-  Pause run_fragments(uint64_t budget);
-  void run_fragment(uint32_t block);
+  Pause run_subsets(uint64_t budget);
+  void run_subset(uint32_t block);
   void run_straight(const Operation* first, const Operation* last);
   void compute(const Operation& op);
   void run_handler(const Operation& op);
   void run_guarded(const Operation& op);
   LaneSet guarded_lanes(const Operation& op);
   LaneSet lanes_where(Place predicate, bool negated);
-  // The way on from the last operation of a block; kStay: the fragments hold it.
+  // The way on from the last operation of a block; kStay: the subsets hold it.
   uint32_t follow(const Operation& op, uint32_t next_block);
-  void meet(uint32_t block, const Operation& op);
-  bool complete_warp_meetings();
-  void run_meeting(const Operation& op, const LaneSet& lanes, uint32_t next_block);
+  void arrive(uint32_t block, const Operation& op);
+  bool complete_warp_collectives();
+  void run_collective(const Operation& op, const LaneSet& lanes, uint32_t next_block);
   LaneSet ready_at(const Operation& op, const LaneSet& lanes);
   void call(const Operation& op, uint32_t callee);
   void come_back(const Return& call, const LaneSet& lanes);
@@ -158,7 +158,7 @@ class WarpGroup {
   std::vector<uint32_t> local_, local_shadow_;
   std::vector<std::vector<Return>> returns_;   // by lane
   std::vector<std::vector<std::byte>> saved_;  // by lane: states of functions that it is in twice
-  std::vector<Fragment> fragments_;            // ascending by block
+  std::vector<Subset> subsets_;                // ascending by block
   std::vector<Waiting> waiting_;
   LaneSet active_, exited_;
   bool dense_ = false;
@@ -168,7 +168,7 @@ class WarpGroup {
   bool runs_ = false;  // run() is under way
   uint64_t budget_ = 0;
   const Operation* current_ = nullptr;
-  uint32_t meeting_block_ = 0;  // of the barrier operation that runs
+  uint32_t barrier_block_ = 0;  // of the barrier operation that runs
 };
 
 }  // namespace bicrl::ptx

@@ -1,4 +1,4 @@
-// Lanes that wait for others, at operations of a warp and at barriers.
+// Lanes that wait for others, at warp collectives and at barriers.
 #include "sandbox/interpreter/ptx/execution/warp_group.h"
 
 #include <bit>
@@ -14,18 +14,18 @@ constexpr uint64_t kWarpWork = 8;
 
 }  // namespace
 
-void WarpGroup::meet(uint32_t number, const Operation& op) {
+void WarpGroup::arrive(uint32_t number, const Operation& op) {
   current_ = &op;
   LaneSet lanes = guarded_lanes(op);
   const LaneSet others = active_ - lanes;
-  if (op.meeting == Meeting::kBlock) {
+  if (op.collective == Collective::kBlock) {
     if (!lanes.empty()) {
       set_active(lanes);
-      meeting_block_ = number;
+      barrier_block_ = number;
       op.handler(*this, op);  // which counts them, per barrier, and says at which of them they wait
-      if (op.detail != 0) add_fragment(number + 1, lanes);
+      if (op.detail != 0) add_subset(number + 1, lanes);
     }
-    add_fragment(number + 1, others);
+    add_subset(number + 1, others);
     return;
   }
   // Those that wait here already come along.
@@ -34,13 +34,13 @@ void WarpGroup::meet(uint32_t number, const Operation& op) {
       lanes |= waiting_[i].lanes;
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i--));
     }
-  add_fragment(number + 1, others);
+  add_subset(number + 1, others);
   if (lanes.empty()) return;
-  run_meeting(op, lanes, number + 1);
+  run_collective(op, lanes, number + 1);
 }
 
-// Runs a warp operation for those of `lanes` that all have come, and lets the others wait.
-void WarpGroup::run_meeting(const Operation& op, const LaneSet& lanes, uint32_t next_block) {
+// Runs a warp collective for those of `lanes` whose whole mask has arrived, and lets the others wait.
+void WarpGroup::run_collective(const Operation& op, const LaneSet& lanes, uint32_t next_block) {
   set_active(lanes);
   const LaneSet ready = ready_at(op, lanes);
   const LaneSet rest = lanes - ready;
@@ -49,7 +49,7 @@ void WarpGroup::run_meeting(const Operation& op, const LaneSet& lanes, uint32_t 
   set_active(ready);
   grid_.count_work(kWarpWork, static_cast<uint64_t>(ready.count()));
   op.handler(*this, op);
-  add_fragment(next_block, ready);
+  add_subset(next_block, ready);
 }
 
 LaneSet WarpGroup::ready_at(const Operation& op, const LaneSet& lanes) {
@@ -79,23 +79,23 @@ LaneSet WarpGroup::ready_at(const Operation& op, const LaneSet& lanes) {
 }
 
 // Lanes may have exited since; true if somebody can go on.
-bool WarpGroup::complete_warp_meetings() {
+bool WarpGroup::complete_warp_collectives() {
   const std::vector<Waiting> before = std::move(waiting_);
   waiting_.clear();
-  for (const Waiting& meeting : before) {
-    if (meeting.barrier >= 0) {
-      waiting_.push_back(meeting);
+  for (const Waiting& waiting : before) {
+    if (waiting.barrier >= 0) {
+      waiting_.push_back(waiting);
       continue;
     }
-    const Operation& op = kernel_.operations[kernel_.blocks[meeting.block].first];
+    const Operation& op = kernel_.operations[kernel_.blocks[waiting.block].first];
     current_ = &op;
-    run_meeting(op, meeting.lanes, meeting.block + 1);
+    run_collective(op, waiting.lanes, waiting.block + 1);
   }
-  return !fragments_.empty();
+  return !subsets_.empty();
 }
 
 void WarpGroup::wait_at_barrier(uint32_t barrier, const LaneSet& lanes) {
-  waiting_.push_back({meeting_block_, static_cast<int32_t>(barrier), lanes});
+  waiting_.push_back({barrier_block_, static_cast<int32_t>(barrier), lanes});
 }
 
 // bar.sync is aligned: what half a warp does at one and the other half at another is undefined, though
@@ -130,7 +130,7 @@ void WarpGroup::release(uint32_t barrier) {
       set_active(waiting.lanes);
       give_votes(op);
     }
-    add_fragment(waiting.block + 1, waiting.lanes);
+    add_subset(waiting.block + 1, waiting.lanes);
   }
 }
 

@@ -116,7 +116,7 @@ void WarpGroup::come_back(const Return& call, const LaneSet& lanes) {
     for (size_t i = 0; i < results; ++i) copy_local(callee.returns[i], site.results[i]);
   }
   lanes.for_each([&](int lane) { returns_[static_cast<size_t>(lane)].pop_back(); });
-  add_fragment(op.next_block, lanes);
+  add_subset(op.next_block, lanes);
 }
 
 void WarpGroup::spread_by_value(const Operation& op) {
@@ -142,7 +142,7 @@ void WarpGroup::spread_by_value(const Operation& op) {
       const auto& table = kernel_.branch_tables[op.target];
       const uint32_t index = gather([&](int lane) { return values<uint32_t>(op.sources[0])[lane]; });
       if (index >= table.size()) fail(FaultClass::kIllegalAccess, "a branch beyond its table", first);
-      add_fragment(table[index], alike);
+      add_subset(table[index], alike);
     } else {
       require_defined(op.sources[0], "the address of a function");
       const uint64_t address = gather([&](int lane) { return values<uint64_t>(op.sources[0])[lane]; });
@@ -153,7 +153,7 @@ void WarpGroup::spread_by_value(const Operation& op) {
         fail(FaultClass::kIllegalAccess, "a call of what is no function", first);
       set_active(alike);
       call(op, callee);
-      add_fragment(kernel_.callees[callee].entry_block, alike);
+      add_subset(kernel_.callees[callee].entry_block, alike);
     }
     left -= alike;
   }

@@ -34,13 +34,13 @@ enum class Flow : uint8_t {
   kIndirectCall,   // of the callee whose address is source 0
   kReturn,
   kExit,
-  // The only operation of its block. Lanes that the guard leaves out go on; the others have to meet as
-  // `meeting` says, and then go on as well.
-  kMeeting
+  // The only operation of its block, a barrier or a warp collective. Lanes that the guard leaves out go on;
+  // the others wait for those that `collective` names, and then go on as well.
+  kCollective
 };
 
-// Who has to come to an operation before lanes go on behind it.
-enum class Meeting : uint8_t {
+// Who has to arrive at an operation before lanes go on behind it.
+enum class Collective : uint8_t {
   kNone,
   kBlock,  // the block's threads: `handler` counts them
   kWarp    // the lanes of a warp that the mask, source 0, names; then `handler` runs for all of them
@@ -71,7 +71,7 @@ struct Operation {
   bool guard_negated = false;
   bool negated_source = false;  // of a vote: the predicate counts as its opposite
   bool aligned = false;         // of a barrier: lanes of a warp have to come to it side by side
-  Meeting meeting = Meeting::kNone;
+  Collective collective = Collective::kNone;
   Space space = Space::kGeneric;
   Type type = Type::kNone;  // of an element in memory, or of a warp operation's values
   uint8_t count = 1;        // elements of a vector access

@@ -7,7 +7,7 @@
 #include "sandbox/interpreter/ptx/lowering/loaded_module.h"
 #include "sandbox/interpreter/ptx/lowering/lowering.h"
 #include "sandbox/interpreter/ptx/operations/atomic_operations.h"
-#include "sandbox/interpreter/ptx/operations/meeting_operations.h"
+#include "sandbox/interpreter/ptx/operations/collective_operations.h"
 #include "sandbox/interpreter/ptx/operations/memory_operations.h"
 #include "sandbox/interpreter/ptx/operations/system_operations.h"
 

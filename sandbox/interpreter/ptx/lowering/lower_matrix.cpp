@@ -45,9 +45,9 @@ bool names_format(const MatrixFormat& format, const Words& words, Type& result, 
 }  // namespace
 
 // All lanes of a warp.
-void Lowering::meet_whole_warp(Operation& op) {
-  op.flow = Flow::kMeeting;
-  op.meeting = Meeting::kWarp;
+void Lowering::use_whole_warp(Operation& op) {
+  op.flow = Flow::kCollective;
+  op.collective = Collective::kWarp;
   op.sources[0] = bits(-1, 4);
 }
 
@@ -66,7 +66,7 @@ void Lowering::add_fragment(const Operand& operand, Type type, int registers, bo
 }
 
 void Lowering::lower_product(const Instruction& instruction, Operation& op) {
-  meet_whole_warp(op);
+  use_whole_warp(op);
   const Words words = product_words(instruction);
   const auto& formats = matrix_formats();
   Type result = Type::kNone, addend = Type::kNone;
@@ -91,7 +91,7 @@ void Lowering::lower_product(const Instruction& instruction, Operation& op) {
 
 // wmma.load and wmma.store: a, b, c or d, then layout, shape, space and type in the order of the text.
 void Lowering::lower_matrix_access(const Instruction& instruction, Operation& op) {
-  meet_whole_warp(op);
+  use_whole_warp(op);
   const bool loads = instruction.has("load");
   const auto& operands = instruction.operands;
   if (operands.size() < 2 || operands.size() > 3) throw Unsupported("this number of operands");
@@ -125,7 +125,7 @@ void Lowering::lower_matrix_access(const Instruction& instruction, Operation& op
 }
 
 void Lowering::lower_matrix_move(const Instruction& instruction, Operation& op) {
-  meet_whole_warp(op);
+  use_whole_warp(op);
   const auto& operands = instruction.operands;
   if (operands.size() != 2) throw Unsupported("this number of operands");
   if (!instruction.has("m8n8") || !instruction.has("b16"))

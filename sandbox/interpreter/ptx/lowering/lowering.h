@@ -78,12 +78,12 @@ class Lowering {
   void lower_address_conversion(const Instruction& instruction, Operation& op);
   void lower_clock(const Instruction& instruction, Operation& op);
 
-  // ---- lower_meetings.cpp ----
+  // ---- lower_collectives.cpp ----
   void lower_barrier(const Instruction& instruction, Operation& op);
   void lower_warp(const Instruction& instruction, Operation& op);
 
   // ---- lower_matrix.cpp ----
-  void meet_whole_warp(Operation& op);
+  void use_whole_warp(Operation& op);
   void add_fragment(const Operand& operand, Type type, int registers, bool written,
                     std::vector<Place>& places);
   void lower_product(const Instruction& instruction, Operation& op);

@@ -1,6 +1,6 @@
 // Moves of 8 by 8 matrices of 16-bit elements between shared memory and the registers of a warp (ldmatrix,
-// stmatrix), and their transposition (movmatrix). Handlers of Operation, with the meeting that
-// matrix_operations.h describes.
+// stmatrix), and their transposition (movmatrix). Handlers of Operation; warp collectives as in
+// matrix_operations.h.
 //
 // Lane 8 i + r names the address of row r of matrix i, of 16 bytes at a multiple of 16; addresses of further
 // lanes are not looked at. A register holds two neighbours of a row: lane l those of row l / 4 from column

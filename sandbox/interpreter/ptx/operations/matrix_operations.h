@@ -1,5 +1,5 @@
-// Matrix products of warps, and wmma's loads and stores of their operands. Handlers of Operation: meetings of
-// a warp whose mask, source 0, names all lanes. A lane that has exited, or never was, is a fault.
+// Matrix products of warps, and wmma's loads and stores of their operands. Handlers of Operation: warp
+// collectives whose mask, source 0, names all lanes. A lane that has exited, or never was, is a fault.
 //
 // An element of a product is undefined if an element of its row of A, of its column of B or its own of C is.
 // The arithmetic is that of matrix_arithmetic.h; an fp16 result is rounded once.

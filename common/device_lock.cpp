@@ -1,4 +1,4 @@
-#include "common/device_turn.h"
+#include "common/device_lock.h"
 
 #include <sys/file.h>
 
@@ -20,7 +20,8 @@ LockFile open_file(std::string bus, const char* end) {
   std::ranges::transform(bus, bus.begin(), [](unsigned char c) { return std::tolower(c); });
   return open_lock_file(concat("bicrl-gpu-", bus, end));
 }
-LockFile open_turns(const std::string& bus) { return open_file(bus, ".turn"); }
+// Held by ranks together or by a window alone.
+LockFile open_use(const std::string& bus) { return open_file(bus, ".turn"); }
 // Held by the window that waits.
 LockFile open_wish(const std::string& bus) { return open_file(bus, ".wish"); }
 
@@ -35,19 +36,19 @@ bool lock(const LockFile& opened, int kind, const auto& goes_on) {
 
 }  // namespace
 
-DeviceTurn DeviceTurn::among_ranks(const std::string& bus, double patience_s) {
-  LockFile turns = open_turns(bus);
+DeviceLock DeviceLock::among_ranks(const std::string& bus, double patience_s) {
+  LockFile use = open_use(bus);
   const Stopwatch clock;
-  if (!lock(turns, LOCK_SH, [&] { return clock.seconds() < patience_s; })) return {};
-  return DeviceTurn(std::move(turns.file));
+  if (!lock(use, LOCK_SH, [&] { return clock.seconds() < patience_s; })) return {};
+  return DeviceLock(std::move(use.file));
 }
 
-DeviceTurn DeviceTurn::alone(const std::string& bus, const std::stop_token& stop) {
-  LockFile turns = open_turns(bus);
+DeviceLock DeviceLock::alone(const std::string& bus, const std::stop_token& stop) {
+  LockFile use = open_use(bus);
   const LockFile wish = open_wish(bus);
   const auto goes_on = [&] { return !stop.stop_requested(); };
-  if (!lock(wish, LOCK_EX, goes_on) || !lock(turns, LOCK_EX, goes_on)) return {};
-  return DeviceTurn(std::move(turns.file));
+  if (!lock(wish, LOCK_EX, goes_on) || !lock(use, LOCK_EX, goes_on)) return {};
+  return DeviceLock(std::move(use.file));
 }
 
 WaitingWindows::WaitingWindows(const std::string& bus) : wish_(open_wish(bus).file) {}
@@ -59,9 +60,9 @@ bool WaitingWindows::any() const {
   return false;
 }
 
-std::string problem_of_turns(const std::string& bus) {
-  const LockFile turns = open_turns(bus), wish = open_wish(bus);
-  return turns.problem.empty() ? wish.problem : turns.problem;
+std::string problem_of_device_locks(const std::string& bus) {
+  const LockFile use = open_use(bus), wish = open_wish(bus);
+  return use.problem.empty() ? wish.problem : use.problem;
 }
 
 }  // namespace bicrl

@@ -1,4 +1,4 @@
-#include "sandbox/interpreter/ptx/operations/meeting_operations.h"
+#include "sandbox/interpreter/ptx/operations/collective_operations.h"
 
 #include <algorithm>
 #include <array>
@@ -272,7 +272,7 @@ void elect(WarpGroup& warp_group, const Operation& op) {
   });
 }
 
-void meet_warp(WarpGroup& warp_group, const Operation& op) {
+void sync_warp(WarpGroup& warp_group, const Operation& op) {
   Observer* observer = warp_group.grid().observer();
   if (!observer) return;
   for_each_group(warp_group, op, [&](const Group& group) {

@@ -1,5 +1,5 @@
-// The inputs of draws as files, in the form that programs of boxes read, kept for the next candidate of a
-// task. Thread-safe; several backends may share one.
+// Test inputs as files, in the form that programs of boxes read, kept for the next candidate of a task.
+// Thread-safe; several backends may share one.
 #pragma once
 #include <memory>
 
@@ -10,10 +10,10 @@
 
 namespace bicrl {
 
-class DrawFiles {
+class InputFiles {
  public:
   // `scratch` outlives this and all files.
-  DrawFiles(ScratchFolder& scratch, size_t cache_bytes) : scratch_(scratch), files_(cache_bytes) {}
+  InputFiles(ScratchFolder& scratch, size_t cache_bytes) : scratch_(scratch), files_(cache_bytes) {}
   Result<std::shared_ptr<const ScratchFile>> file(const InputLayout& layout, const DrawInputs& draw);
 
  private:

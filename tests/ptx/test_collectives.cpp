@@ -1,5 +1,4 @@
-// Lanes of a warp and threads of a block that meet: shuffles, votes, matches, reductions, barriers; and
-// calls.
+// Barriers, warp collectives (shuffles, votes, matches, reductions), and calls.
 #include <catch2/catch_test_macros.hpp>
 #include <functional>
 #include <set>

@@ -184,7 +184,7 @@ class Nature:
         return x * torch.where(heavy, 1.0, 0.05) if self.probability else x * torch.where(heavy, 3.0, 0.1)
 
 
-class Draws:
+class TestInputs:
     """Makes draws. Thread of seeds: one secret for a task, from which nothing else is derived."""
 
     def __init__(self, get_inputs, secret):

@@ -1,9 +1,9 @@
-#include "sandbox/verifier/draw_files.h"
+#include "sandbox/verifier/input_files.h"
 
 namespace bicrl {
 
-Result<std::shared_ptr<const ScratchFile>> DrawFiles::file(const InputLayout& layout,
-                                                           const DrawInputs& draw) {
+Result<std::shared_ptr<const ScratchFile>> InputFiles::file(const InputLayout& layout,
+                                                            const DrawInputs& draw) {
   using Reply = Result<std::shared_ptr<const ScratchFile>>;
   if (auto known = files_.find(draw.key)) return Reply(std::move(*known));
   const auto encoded = encode_inputs(layout, {*draw.leaves});

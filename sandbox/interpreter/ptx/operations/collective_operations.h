@@ -1,6 +1,5 @@
-// Operations for which lanes have to meet: barriers of a block, and shuffles, votes, matches and reductions
-// of a warp. Handlers of Operation. Where the manual leaves a result undefined (a value from a lane that does
-// not take part), it is poison.
+// Barriers of a block, and warp collectives: shuffles, votes, matches and reductions. Handlers of Operation.
+// Where the manual leaves a result undefined (a value from a lane that does not take part), it is poison.
 #pragma once
 #include <cstdint>
 
@@ -33,7 +32,7 @@ void reduce_warp(WarpGroup& warp_group, const Operation& op);
 void active_mask(WarpGroup& warp_group, const Operation& op);
 // Sources: mask. Destinations: the lane that is chosen, whether this is it.
 void elect(WarpGroup& warp_group, const Operation& op);
-// bar.warp.sync: that lanes have met is all.
-void meet_warp(WarpGroup& warp_group, const Operation& op);
+// bar.warp.sync: does nothing but wait.
+void sync_warp(WarpGroup& warp_group, const Operation& op);
 
 }  // namespace bicrl::ptx

@@ -1,6 +1,6 @@
 #include "sandbox/interpreter/ptx/execution/thread_block.h"
 #include "sandbox/interpreter/ptx/lowering/instruction_form.h"
-#include "sandbox/interpreter/ptx/operations/meeting_operations.h"
+#include "sandbox/interpreter/ptx/operations/collective_operations.h"
 
 namespace bicrl::ptx {
 namespace {
@@ -24,8 +24,8 @@ constexpr Names<Combine, 7> kCombines = {{{"add", Combine::kAdd},
 }  // namespace
 
 void Lowering::lower_barrier(const Instruction& instruction, Operation& op) {
-  op.flow = Flow::kMeeting;
-  op.meeting = Meeting::kBlock;
+  op.flow = Flow::kCollective;
+  op.collective = Collective::kBlock;
   op.handler = arrive_at_barrier;
   op.aligned = instruction.opcode == "bar" || instruction.has("aligned");
   if (instruction.has("cluster")) throw Unsupported("barriers of a cluster");
@@ -56,15 +56,15 @@ void Lowering::lower_barrier(const Instruction& instruction, Operation& op) {
 }
 
 void Lowering::lower_warp(const Instruction& instruction, Operation& op) {
-  op.flow = Flow::kMeeting;
-  op.meeting = Meeting::kWarp;
+  op.flow = Flow::kCollective;
+  op.collective = Collective::kWarp;
   const std::string_view opcode = instruction.opcode;
   const auto& operands = instruction.operands;
   if (!instruction.has("sync") && opcode != "activemask") throw Unsupported("warp operations without .sync");
   if (opcode != "activemask") op.sources[0] = source(operands.back(), Type::kB32);
   if (opcode == "bar") {
     expect_operands(instruction, 1, 1);
-    op.handler = meet_warp;
+    op.handler = sync_warp;
     return;
   }
   const auto results = flat(operands.at(0));

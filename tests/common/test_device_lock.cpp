@@ -1,6 +1,6 @@
 // Who has the device when: ranks together, a window alone, and nobody holds up ranks that wait for each
 // other.
-#include "common/device_turn.h"
+#include "common/device_lock.h"
 
 #include <unistd.h>
 
@@ -34,18 +34,18 @@ struct Bus {
 
 TEST_CASE("ranks use a device side by side, a window waits for all of them") {
   const Bus bus("ranks");
-  std::optional one(DeviceTurn::among_ranks(bus.name, 0)), other(DeviceTurn::among_ranks(bus.name, 0));
+  std::optional one(DeviceLock::among_ranks(bus.name, 0)), other(DeviceLock::among_ranks(bus.name, 0));
   REQUIRE((*one && *other));
   std::atomic<bool> has_begun = false;
   bool granted = false;
   std::jthread window([&](const std::stop_token& stop) {
-    const DeviceTurn turn = DeviceTurn::alone(bus.name, stop);
-    has_begun = granted = bool(turn);
+    const DeviceLock lock = DeviceLock::alone(bus.name, stop);
+    has_begun = granted = bool(lock);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   one.reset();
   // A rank that comes while a window waits goes first: `other` may wait for it.
-  CHECK(DeviceTurn::among_ranks(bus.name, 0));
+  CHECK(DeviceLock::among_ranks(bus.name, 0));
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   CHECK_FALSE(has_begun);
   other.reset();
@@ -55,26 +55,26 @@ TEST_CASE("ranks use a device side by side, a window waits for all of them") {
 
 TEST_CASE("a rank waits for a window that has begun, and not for ever") {
   const Bus bus("patience");
-  std::optional window(DeviceTurn::alone(bus.name, {}));
+  std::optional window(DeviceLock::alone(bus.name, {}));
   REQUIRE(*window);
-  CHECK_FALSE(DeviceTurn::among_ranks(bus.name, 0.01));
+  CHECK_FALSE(DeviceLock::among_ranks(bus.name, 0.01));
   std::jthread ends([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     window.reset();
   });
-  CHECK(DeviceTurn::among_ranks(bus.name, kLong_s));
+  CHECK(DeviceLock::among_ranks(bus.name, kLong_s));
 }
 
 TEST_CASE("a window that waits is seen, and takes what a rank lends") {
   const Bus bus("wish");
   const WaitingWindows windows(bus.name);
   CHECK_FALSE(windows.any());
-  std::optional rank(DeviceTurn::among_ranks(bus.name, 0));
+  std::optional rank(DeviceLock::among_ranks(bus.name, 0));
   std::atomic<bool> granted = false;
   std::atomic<bool> may_end = false;
   std::jthread window([&] {
-    const DeviceTurn turn = DeviceTurn::alone(bus.name, {});
-    granted = bool(turn);
+    const DeviceLock lock = DeviceLock::alone(bus.name, {});
+    granted = bool(lock);
     while (!may_end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   while (!windows.any()) std::this_thread::yield();
@@ -83,42 +83,42 @@ TEST_CASE("a window that waits is seen, and takes what a rank lends") {
   rank.reset();
   while (windows.any()) std::this_thread::yield();
   while (!granted) std::this_thread::yield();
-  CHECK_FALSE(DeviceTurn::among_ranks(bus.name, 0));
+  CHECK_FALSE(DeviceLock::among_ranks(bus.name, 0));
   may_end = true;
-  CHECK(DeviceTurn::among_ranks(bus.name, kLong_s));
+  CHECK(DeviceLock::among_ranks(bus.name, kLong_s));
   CHECK_FALSE(WaitingWindows().any());
 }
 
 TEST_CASE("a stop ends a window's wait") {
   const Bus bus("stop");
-  const DeviceTurn rank = DeviceTurn::among_ranks(bus.name, 0);
+  const DeviceLock rank = DeviceLock::among_ranks(bus.name, 0);
   std::stop_source stop;
   std::jthread asker([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     stop.request_stop();
   });
-  CHECK_FALSE(DeviceTurn::alone(bus.name, stop.get_token()));
+  CHECK_FALSE(DeviceLock::alone(bus.name, stop.get_token()));
 }
 
-TEST_CASE("turns go by the device, however its bus is written") {
+TEST_CASE("a lock goes by the device, however its bus is written") {
   const Bus bus("case"), another("another");
-  const DeviceTurn rank = DeviceTurn::among_ranks(bus.name, 0);
-  CHECK(DeviceTurn::alone(another.name, {}));
+  const DeviceLock rank = DeviceLock::among_ranks(bus.name, 0);
+  CHECK(DeviceLock::alone(another.name, {}));
   std::string lower = bus.name;
   for (char& c : lower) c = static_cast<char>(tolower(c));
   std::stop_source at_once;
   at_once.request_stop();
-  CHECK_FALSE(DeviceTurn::alone(lower, at_once.get_token()));
+  CHECK_FALSE(DeviceLock::alone(lower, at_once.get_token()));
 }
 
 TEST_CASE("where no file can be had nobody waits") {
   const Bus bus("folder");
   std::filesystem::create_directory(bus.file());
-  const DeviceTurn rank = DeviceTurn::among_ranks(bus.name, 0);
+  const DeviceLock rank = DeviceLock::among_ranks(bus.name, 0);
   CHECK(rank);
-  CHECK(DeviceTurn::alone(bus.name, {}));
-  CHECK(problem_of_turns(bus.name).find(bus.file()) != std::string::npos);
-  CHECK(problem_of_turns(Bus("sound").name).empty());
+  CHECK(DeviceLock::alone(bus.name, {}));
+  CHECK(problem_of_device_locks(bus.name).find(bus.file()) != std::string::npos);
+  CHECK(problem_of_device_locks(Bus("sound").name).empty());
 }
 
 }  // namespace
