@@ -62,6 +62,9 @@ TEST_CASE("a run that goes on takes the same steps ahead, and collects again tho
   CHECK(resumed.next_version() == 1);
   CHECK(resumed.take(collect).figures.sums[Sum::kGenerated] == 11);
   CHECK(again == std::vector<std::pair<int64_t, size_t>>{{2, 2}, {3, 2}, {4, 0}});
+  // Should it be interrupted once more, step 4 has its verdicts now.
+  CHECK(resumed.state().back().at("step") == 4);
+  CHECK(resumed.state().back().at("verdict_keys").size() == 2);
   resumed.take(not_asked);
   resumed.take(not_asked);
   CHECK(resumed.empty());

@@ -5,6 +5,15 @@
 #include <utility>
 
 namespace bicrl {
+namespace {
+
+std::vector<std::string> verdict_keys_of(const CollectedStep& collected) {
+  std::vector<std::string> keys;
+  for (const Episode& episode : collected.log) keys.push_back(episode.last().verdict_key);
+  return keys;
+}
+
+}  // namespace
 
 std::vector<int64_t> StepsAhead::due(int64_t step, int64_t last) const {
   std::vector<int64_t> due;
@@ -22,7 +31,7 @@ void StepsAhead::add(int64_t step, int64_t policy_version, CollectedStep collect
                        .verdict_keys = {},
                        .collected = std::nullopt};
   if (!collected.interrupted) {
-    for (const Episode& episode : collected.log) ahead.verdict_keys.push_back(episode.last().verdict_key);
+    ahead.verdict_keys = verdict_keys_of(collected);
     ahead.collected = std::move(collected);
   }
   saved_.insert(step);
@@ -39,6 +48,7 @@ CollectedStep StepsAhead::take(const Collect& collect) {
     collected.figures.sums[Sum::kGenerated] = ahead.generated_tokens;
     collected.figures.sums[Sum::kForwards] = ahead.forwards;
     collected.rollout_seconds = 0;  // its generation was timed before the run was resumed
+    ahead.verdict_keys = verdict_keys_of(collected);
     ahead.collected = std::move(collected);
   }
   CollectedStep first = std::move(*steps_.front().collected);
