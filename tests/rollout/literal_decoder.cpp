@@ -98,17 +98,18 @@ std::vector<int64_t> choose(const std::vector<Draw>& draws, std::vector<int64_t>
   return masked;
 }
 
-// Accepts anew with every other id drawn at the position.
-void try_other_ids(LiteralRejection& rejection, int64_t position, const std::vector<double>& distribution,
+// Accepts anew with every other id drawn at the position, of `kept`, those that can be drawn.
+void try_other_ids(LiteralRejection& rejection, int64_t position, const std::vector<double>& kept,
                    std::vector<Draw> draws, const std::vector<int64_t>& masked, int64_t quota,
                    const AcceptanceSettings& settings) {
-  for (size_t id = 0; id < distribution.size(); ++id) {
-    if (distribution[id] == 0) continue;
-    draws[position].confidence = distribution[id];
+  const double total = std::accumulate(kept.begin(), kept.end(), 0.0);
+  for (size_t id = 0; id < kept.size(); ++id) {
+    if (kept[id] == 0) continue;
+    draws[position].confidence = kept[id];
     const std::vector<int64_t> chosen = choose(draws, masked, quota, settings);
     if (std::find(chosen.begin(), chosen.end(), position) == chosen.end()) continue;
     rejection.excluded.push_back(static_cast<int64_t>(id));
-    rejection.excluded_mass += distribution[id];
+    rejection.excluded_mass += kept[id] / total;
   }
 }
 
@@ -136,7 +137,7 @@ LiteralResponse decode_literally(const Transformer& policy, int64_t assigned_ids
       const at::Tensor logits = policy.logits(
           policy.hidden(at::tensor(out.tokens, at::kLong), at::arange(start + b, at::kLong), attention));
       std::vector<Draw> draws(b);
-      std::vector<std::vector<double>> distributions(b);
+      std::vector<std::vector<double>> distributions(b), kept(b);
       for (int64_t i : masked) {
         const double uniform = uniform_at(mix_key({request.key, static_cast<uint64_t>(start + i)}),
                                           static_cast<uint64_t>(out.denoise_steps));
@@ -144,6 +145,9 @@ LiteralResponse decode_literally(const Transformer& policy, int64_t assigned_ids
         distributions[i] = policy_probabilities(logits[start + i].const_data_ptr<float>(), config.vocab_size,
                                                 assigned_ids, config.mask_token_id, temperature);
         draws[i] = draw(distributions[i], uniform, settings.sampling);
+        kept[i] = restricted(distributions[i], settings.sampling);
+        if (settings.recorded != CandidateTerms::kNone)
+          draws[i].log_prob -= std::log(std::accumulate(kept[i].begin(), kept[i].end(), 0.0));
         draws[i].lot = uniform_at(mix_key({request.key, static_cast<uint64_t>(start + i)}),
                                   static_cast<uint64_t>(out.denoise_steps) | uint64_t{1} << 32);
       }
@@ -154,7 +158,7 @@ LiteralResponse decode_literally(const Transformer& policy, int64_t assigned_ids
         LiteralRejection& rejection = out.rejections.emplace_back();
         rejection = {start + i - prompt, out.denoise_steps, draws[i].token, draws[i].log_prob, {}, 0};
         if (settings.recorded == CandidateTerms::kRejected)
-          try_other_ids(rejection, i, distributions[i], draws, masked, quota, settings.acceptance);
+          try_other_ids(rejection, i, kept[i], draws, masked, quota, settings.acceptance);
       }
       for (int64_t i : chosen) {
         out.tokens[start + i] = draws[i].token;
