@@ -236,7 +236,7 @@ TEST_CASE("Headers that were precompiled change nothing") {
 }
 
 TEST_CASE("Textures are named as what is missing") {
-  const std::string folder = testing::source_path("tests/device/unsupported").string();
+  const std::string folder = testing::source_path("tests/device/unsupported/").string();
   CHECK(unsupported_device_feature(read_file(folder + "texture.cu")).find("textures") == 0);
 }
 
