@@ -162,8 +162,8 @@ std::optional<Verdict> EpisodeVerifier::known_confirmation(Episode& episode) {
 
 namespace {
 
-// What was scored before is decided as then: quarantine has learnt of later steps since. A key that is neither
-// of these two is that of another verifier or task.
+// What was scored before is decided as then: quarantine has learnt of later steps since. A key that is
+// neither of these two is that of another verifier or task.
 bool is_to_be_confirmed(const Episode& episode, const Quarantine& quarantine) {
   const Turn& turn = episode.last();
   if (turn.counted_key == turn.verdict_key && !turn.counted_key.empty()) return false;

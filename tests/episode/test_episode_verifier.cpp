@@ -1,5 +1,5 @@
-// Which successes are verified a second time when a step is scored again, as one is that was made ahead of the
-// update: by what counted then.
+// Which successes are verified a second time when a step is scored again, as one is that was made ahead of
+// the update: by what counted then.
 #include "episode/episode_verifier.h"
 
 #include <catch2/catch_test_macros.hpp>

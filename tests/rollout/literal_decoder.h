@@ -20,8 +20,8 @@ struct LiteralRejection {
 };
 
 struct LiteralResponse {
-  std::vector<int64_t> tokens;  // with the prompt
-  std::vector<int64_t> steps;   // of acceptance, for each token after the prompt
+  std::vector<int64_t> tokens;    // with the prompt
+  std::vector<int64_t> steps;     // of acceptance, for each token after the prompt
   std::vector<double> log_probs;  // under what was drawn from, if candidates are recorded
   std::vector<LiteralRejection> rejections;
   int64_t denoise_steps = 0;
