@@ -6,7 +6,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PYTHON = sys.executable
-# As in tests/e2e/test_bench_of_whole_steps.py: steps of a tiny policy on a CPU.
+# Steps of a tiny policy on a CPU, also those of tests/e2e/test_bench_of_whole_steps.py.
 TINY = ["policy.device=cpu", "policy.dtype=float32", "tasks.prompt_style=compact", "rollout.max_new_tokens=64", "bench.median_tokens=24",
         "run.threads_per_rank=1", "rollout.max_active=16", "verifier.server.limits.compile_s=300", "verifier.server.limits.record_s=300",
         "verifier.server.oracle.cpu_s=300"]

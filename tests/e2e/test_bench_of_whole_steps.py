@@ -7,6 +7,8 @@ from pathlib import Path
 from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, read_json
 
 BENCH = SOURCE / "bench" / "many_gpus"
+sys.path.append(str(BENCH))
+from host_parts import TINY  # noqa: E402
 
 
 def run(script, *words):
@@ -22,11 +24,8 @@ with folder() as temporary:
     code, out, err = bicrl("init", "configs/quickstart/policy.json", f"{temporary}/weights", "--tokenizer", "configs/quickstart", "--dtype", "float32")
     expect(code == 0, "weights", code, out, err)
 
-    small = ["policy.device=cpu", "policy.dtype=float32", "tasks.prompt_style=compact", "rollout.max_new_tokens=64", "rollout.max_active=16",
-             "bench.median_tokens=24", "run.threads_per_rank=1", "run.seed=5", "verifier.server.limits.compile_s=300", "verifier.server.limits.record_s=300",
-             "verifier.server.oracle.cpu_s=300"]
     whole = ["configs/dice-1.7b.yaml", f"{temporary}/weights", f"{temporary}/data", f"{temporary}/run", "--ranks", 2, "--tasks", 3, "--samples", 4,
-             "--stages", "dynamic:1,static:1", "--workers", 2, "--binary", BINARY, *small]
+             "--stages", "dynamic:1,static:1", "--workers", 2, "--binary", BINARY, *TINY, "run.seed=5"]
     code, out, err = run("whole_step.py", *whole, "--kill-rank", 1, "--kill-after", 0)
     expect(code == 0, "two steps on two ranks", code, out, err)
     report = read_json(Path(temporary, "run.json"))
