@@ -1,5 +1,5 @@
-// A share of the correct programs is looked at by compute-sanitizer as well. What it finds is told, in the
-// verdict and the log, and changes nothing: the PTX interpreter has looked for the same in this very program
+// A share of the correct programs runs under compute-sanitizer as well. Its findings are reported, in the
+// verdict and the log, and change nothing: the PTX interpreter has looked for the same in this very program
 // and is the judge (docs/verification.md says where the two differ).
 #include <cstdlib>
 

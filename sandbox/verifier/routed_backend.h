@@ -1,5 +1,5 @@
 // Two backends as one: plain runs go to a device, instrumented ones to the PTX interpreter. The interpreter
-// goes first, so a program that it finds at fault never reaches the device. Thread-safe if both are.
+// goes first, so a program in which it finds a fault never reaches the device. Thread-safe if both are.
 #pragma once
 #include <memory>
 

@@ -1,6 +1,6 @@
 """Inputs of a task at its own size, drawn where the references run: what get_inputs() gives under a secret seed, by a generator
 that counts (PyTorch's Philox), and for one draw with the mass in few secret places. What the inputs have in common (an order, a
-symmetry, rows that sum to one, a range) is told from a smaller variant of the task, whose draws oracle_test_inputs.py looks at."""
+symmetry, rows that sum to one, a range) is seen at a smaller variant of the task, whose draws oracle_test_inputs.py looks at."""
 import random
 
 import torch
