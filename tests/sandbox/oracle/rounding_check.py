@@ -59,9 +59,10 @@ LONG_SUMS = {"torch.mean(x, -1)": lambda x: quick_sequential(x) / x.shape[-1],
              "x.var(1, unbiased=False)": lambda x: quick_sequential((x - mean(x)).square()) / x.shape[-1],
              "x.norm(dim=1)": lambda x: quick_sequential(x * x).sqrt(),
              "F.layer_norm(x, (65536,))": lambda x: (x - mean(x)) / (mean((x - mean(x)).square()) + 1e-5).sqrt()}
-SUMS_INSIDE = {"torch.softmax(x, -1)": lambda x: softmax(x, sequential)}
+# Rows as long as this, so that it does not depend on the CPU whether what they lose is seen.
+SUMS_INSIDE = {"torch.softmax(x, -1)": lambda x: softmax(x, quick_sequential)}
 CHAOTIC = {"torch.relu(torch.cos(torch.exp(-x)))": lambda x: device_exp(-x).cos().relu()}
-SHAPES = dict.fromkeys((*SUMS, *SUMS_INSIDE), "16, 4096") | {"torch.mean(x, -1)": "4, 32768", "F.softmax(x, 1)": "8, 16384"}
+SHAPES = dict.fromkeys(SUMS, "16, 4096") | dict.fromkeys((*SUMS_INSIDE, "F.softmax(x, 1)"), "8, 16384") | {"torch.mean(x, -1)": "4, 32768"}
 SHAPES |= dict.fromkeys(("x.std(1)", "x.var(1, unbiased=False)", "x.norm(dim=1)", "F.layer_norm(x, (65536,))"), "4, 65536")
 
 
