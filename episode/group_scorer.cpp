@@ -61,7 +61,7 @@ CountedResponse counted(const Episode& episode) {
   const auto technique = correct ? way_of(*episode.task, turn.program) : std::nullopt;
   return {.is_asked = turn.verdict.has_value(),
           .is_truncated = episode.is_truncated(),
-          .is_compiled = turn.verdict && turn.verdict->compiled,
+          .is_compiled = turn.is_verified() && turn.verdict->compiled,
           .is_correct = correct,
           .is_novel = technique && !technique->shown,
           .is_masked = episode.reward.masked,

@@ -376,6 +376,7 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
       if (episode.key.group != 3) continue;
       Verdict fault;
       fault.outcome = Outcome::kInvalidTask;
+      fault.compiled = true;  // that of its task was found behind its compiler
       fault.diagnostics = "its reference raises";
       known[rank.ledger.key_of(tasks[3], episode.last().program)] = entry_of(fault);
     }
@@ -393,7 +394,14 @@ TEST_CASE("a task that can never be graded is told to every rank, and no loss of
       BICRL_CHECK(curation.note(steps[at].group_outcomes).empty(), "and not again");
       states[at] = curation.state();
     });
+    double compiled = 0, judged = 0;
+    for (const CollectedStep& step : steps)
+      for (const Episode& episode : step.generated) {
+        judged += episode.last().is_verified();
+        compiled += episode.last().is_verified() && episode.last().verdict->compiled;
+      }
     for (const CollectedStep& step : steps) {
+      CHECK(step.figures[Figure::kCompileRate] == compiled / judged);
       CHECK(step.figures[Figure::kInvalidTaskRate] == 0.2);
       CHECK(step.figures[Figure::kMaskedRate] >= 0.2);
       int64_t lost = 0;
