@@ -210,10 +210,11 @@ class GpuBackend::OwnSize {
     return {};
   }
 
-  Fault compare(size_t draw, const json& views, CallComparison& found) {
+  // Not `whole`: only whether each output is right, which the first wrong element shows.
+  Fault compare(size_t draw, const json& views, bool whole, CallComparison& found) {
     json said;
-    if (Fault step = references_->ask({{"own", "compare"}, {"draw", draw}, {"views", views}}, said); step)
-      return step;
+    const json asked{{"own", "compare"}, {"draw", draw}, {"whole", whole}, {"views", views}};
+    if (Fault step = references_->ask(asked, said); step) return step;
     for (const json& leaf : said.at("leaves")) {
       const std::string name = leaf.at(0);
       const auto fault_class = find_fault_class(name);
@@ -229,7 +230,7 @@ class GpuBackend::OwnSize {
 
   Fault expect_right(size_t draw, const json& views, const std::string& call, OwnSizeResult& result) {
     CallComparison found;
-    if (Fault step = compare(draw, views, found); step) return step;
+    if (Fault step = compare(draw, views, true, found); step) return step;
     result.max_error_ratio = std::max(result.max_error_ratio, found.max_error_ratio);
     if (!found.fault_class) return {};
     return Fault::of_program(*found.fault_class, call);
@@ -271,7 +272,7 @@ class GpuBackend::OwnSize {
 
   Fault expect_wrong_without_kernels(size_t draw) {
     CallComparison found;
-    if (Fault step = compare(draw, first_views(), found); step) return step;
+    if (Fault step = compare(draw, first_views(), false, found); step) return step;
     for (size_t i = 0; i < found.right.size(); ++i)
       if (found.right[i] && plan_.trace->outputs[i].tensor.numel() > 0 && !plan_.trivial_outputs[i])
         return Fault::of_program(FaultClass::kDeadKernel,

@@ -220,28 +220,35 @@ class Expected:
             to.append(torch.empty((count, *part.shape[1:]), dtype=part.dtype, device=part.device))
         to[index][begin:begin + part.shape[0]] = part
 
-    def compare(self, draw, outputs):
-        """Of each leaf (fault class or "", largest error over what is allowed): the rules of sandbox/verifier/judge.cpp."""
-        return [compare_leaf(got, want, allowed) for got, want, allowed in zip(outputs, self.centers[draw], self.allowed[draw])]
+    def compare(self, draw, outputs, whole=True):
+        """Of each leaf (fault class or "", largest error over what is allowed): the rules of sandbox/verifier/judge.cpp. Not `whole`:
+        only whether there is a class, which the first wrong element shows."""
+        return [compare_leaf(got, want, allowed, whole) for got, want, allowed in zip(outputs, self.centers[draw], self.allowed[draw])]
 
 
-def compare_leaf(got, want, allowed):
-    got = got.contiguous().view(-1)
-    is_float, worst, non_finite = got.is_floating_point(), 0.0, False
-    for x, center, most in zip(got.split(COMPARED), want.view(-1).split(COMPARED), allowed.view(-1).split(COMPARED)):
-        if not is_float:
-            if bool(((x != center) & ~most).any()):
-                return "wrong_value", WORST
-            continue
-        if x.dtype == torch.float32:
-            ratio = (x - center).abs_().div_(most)
-            largest = float(ratio.max()) if ratio.numel() else 0.0
-            if largest <= ROOM:  # a NaN is not
-                worst = max(worst, largest)
-                continue
-        one, is_non_finite = compare_in_doubles(readable(x).double(), center.double(), most.double())
-        worst, non_finite = max(worst, one), non_finite or is_non_finite
-    return "non_finite" if non_finite else "wrong_value" if worst > 1 else "", worst
+def compare_leaf(got, want, allowed, whole=True):
+    pieces = list(zip(got.contiguous().view(-1).split(COMPARED), want.view(-1).split(COMPARED), allowed.view(-1).split(COMPARED)))
+    if not got.is_floating_point():
+        return ("wrong_value", WORST) if any(bool(((x != center) & ~most).any()) for x, center, most in pieces) else ("", 0.0)
+    worst, non_finite = 0.0, False
+    for number, ratio in enumerate(ratios_of(pieces)):
+        # A NaN is within no room: that piece has what is not finite, or what nothing is allowed for.
+        if not ratio <= ROOM and not 1 / ROOM <= ratio < math.inf:
+            x, center, most = pieces[number]
+            ratio, non_finite = compare_in_doubles(readable(x).double(), center.double(), most.double())
+        worst = max(worst, ratio)
+        if non_finite or (worst > 1 and not whole):
+            break
+    return "non_finite" if non_finite else "wrong_value" if worst > 1 else "", WORST if non_finite else worst
+
+
+def ratios_of(pieces):
+    """The largest error over what is allowed in each piece, as float32 has it; NaN where that says nothing."""
+    if not pieces or pieces[0][0].dtype != torch.float32:
+        return [math.nan] * len(pieces)
+    # The device is waited for once.
+    ends = [torch.stack(torch.aminmax((x - center).div_(most))) for x, center, most in pieces if x.numel()]
+    return [max(high, -low) if low == low else math.nan for low, high in torch.stack(ends).tolist()] if ends else []
 
 
 def compare_in_doubles(got, want, allowed):

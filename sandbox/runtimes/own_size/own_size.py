@@ -12,8 +12,9 @@ It answers {"opened": true, "graph": false, "program_bytes": most that a program
 "sliced": bool, "remark"} with the descriptors of the memory of two draws, or {"untimed": why it cannot be judged}, and then, until
 it is closed,
     {"own": "memory", "bytes"} + descriptor        {"step": "done"}        memory of the program, numbered from 0 on
-    {"own": "compare", "draw", "views": [{"memory", "offset", "shape", "strides", "dtype"} of each output tensor]}
+    {"own": "compare", "draw", "whole": bool, "views": [{"memory", "offset", "shape", "strides", "dtype"} of each output tensor]}
                                                    {"step": "done", "leaves": [[fault class or "", largest error over allowance]]}
+                                                   not whole: up to the first wrong element
     {"own": "inputs", "draw", "views": [...]}      {"step": "done", "changed": [leaves whose bytes are not the draw's]}
     {"own": "clock"}                               {"step": "done"}, or {"step": "done", "untimed": why}
     {"window": "prepare", "draw": number}          {"step": "done"}
@@ -75,6 +76,7 @@ class OwnSizeTask(Task):
     def __init__(self, plan, code, variants, device):
         self.device, self.plan = device, plan
         self.regions, self.sides, self.remark = [], {}, ""
+        self.eager = None  # the module for the clock, once it has been timed: warm, and known to wait or not
         set_precision(plan["policy"] == "tf32")
         torch.backends.cudnn.deterministic = True
         self.shown = Shown(variants, plan["init_seed"])
@@ -163,12 +165,15 @@ class OwnSizeTask(Task):
         self.events = [torch.cuda.Event(enable_timing=True) if self.device.type == "cuda" else HostEvent() for _ in range(2)]
         try:
             with running_on(self.device):
-                side = Side(model, self.arguments(0), self.device)
-                side.answer = None
-                side.find_waits(self.flush)
+                if self.eager is None:
+                    side = Side(model, self.arguments(0), self.device)
+                    side.answer = None
+                    side.find_waits(self.flush)
+                    side.answer = None
+                    self.eager = side
         except torch.OutOfMemoryError:
             raise NotGradable("the device has no room for the task's module beside what is compared") from None
-        self.sides = {"eager": side}
+        self.sides = {"eager": self.eager}
 
     def arguments(self, draw):
         return with_leaves(self.drawer.form, self.views(self.regions[draw]))
@@ -192,7 +197,7 @@ class OwnSizeTask(Task):
         self.free()
 
     def close(self):
-        self.expected, self.sides = None, {}
+        self.expected, self.sides, self.eager = None, {}, None
         for region in self.regions:
             region.close()
 
@@ -244,7 +249,7 @@ class OwnSizeServer(Server):
         if what == "memory":
             self.programs.append(SharedMemory(asked["bytes"], self.device, fds[0]))
         elif what == "compare":
-            return {"leaves": self.task.expected.compare(asked["draw"], self.views(asked))}
+            return {"leaves": self.task.expected.compare(asked["draw"], self.views(asked), asked["whole"])}
         elif what == "inputs":
             return {"changed": self.changed_inputs(asked)}
         elif what == "clock":

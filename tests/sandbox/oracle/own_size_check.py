@@ -108,6 +108,26 @@ def check_draws():
         pass
 
 
+def check_pieces():
+    """Whatever lies in which of several pieces, and however near to the allowance."""
+    kept, own_expected.COMPARED = own_expected.COMPARED, 4
+    try:
+        want, allowed = torch.zeros(11), torch.full((11,), 0.5)
+        for place in range(11):
+            for value, expected in ((0.5, ""), (float(torch.nextafter(torch.tensor(0.5), torch.tensor(1.0))), "wrong_value"), (2.0, "wrong_value"),
+                                    (-2.0, "wrong_value"), (float("nan"), "non_finite"), (float("-inf"), "non_finite")):
+                got = torch.zeros(11)
+                got[place] = value
+                assert compare_leaf(got, want, allowed)[0] == expected, (place, value)
+                got[(place + 5) % 11] = 3.0
+                assert compare_leaf(got, want, allowed)[0] == (expected or "wrong_value"), (place, value)
+                assert compare_leaf(got, want, allowed, whole=False)[0]
+        assert compare_leaf(torch.zeros(0), torch.zeros(0), torch.zeros(0)) == ("", 0.0)
+        assert compare_leaf(torch.full((11,), 0.25), want, allowed) == ("", 0.5)
+    finally:
+        own_expected.COMPARED = kept
+
+
 def check_rules():
     """As the judge has them (test_judge.cpp)."""
     inf, nan = float("inf"), float("nan")
@@ -121,6 +141,7 @@ def check_rules():
         for dtype in (torch.float32, torch.float64):
             found = compare_leaf(one(got, dtype=dtype), one(want, dtype=dtype), one(allowed))
             assert found[0] == expected, (got, want, allowed, found)
+            assert bool(compare_leaf(one(got, dtype=dtype), one(want, dtype=dtype), one(allowed), whole=False)[0]) == bool(expected)
     for size in (5, 64, 1003):
         memory = torch.randint(0, 256, (size,), dtype=torch.uint8)
         other = memory.clone()
@@ -133,5 +154,5 @@ def check_rules():
     assert compare_leaf(integers, one([1, 2, 4]), one([False, False, True]))[0] == ""
 
 
-for check in (check_cuts, check_rules, check_draws, check_slices, check_holes):
+for check in (check_cuts, check_rules, check_pieces, check_draws, check_slices, check_holes):
     check()
