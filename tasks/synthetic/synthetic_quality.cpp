@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "common/error.h"
@@ -14,7 +15,6 @@ namespace {
 
 constexpr size_t kSampleRows = 48;
 constexpr int kFunctionColumns = 6;  // of the samples that tell functions apart
-constexpr size_t kLeftOutNone = SIZE_MAX;
 
 struct Inputs {
   Sample x;
@@ -31,6 +31,14 @@ Inputs draw_inputs(int cols) {
   return inputs;
 }
 
+// Thousands of chains are judged on the same few.
+const Inputs& inputs_of(int cols) {
+  thread_local std::map<int, Inputs> drawn;
+  const auto [known, fresh] = drawn.try_emplace(cols);
+  if (fresh) known->second = draw_inputs(cols);
+  return known->second;
+}
+
 Sample apply(const ChainStep& step, Sample x, const std::vector<double>& y) {
   if (step.op->whole) return step.op->whole(x, y);
   double constants[2] = {0, 0};
@@ -41,17 +49,27 @@ Sample apply(const ChainStep& step, Sample x, const std::vector<double>& y) {
 }
 
 // Nothing if a value leaves the permitted magnitude (or is NaN).
-std::optional<Sample> run(const std::vector<ChainStep>& chain, const Inputs& inputs, double max_magnitude,
-                          size_t left_out = kLeftOutNone) {
-  Sample x = inputs.x;
-  for (size_t i = 0; i < chain.size(); ++i) {
-    if (i == left_out) continue;
-    x = apply(chain[i], std::move(x), inputs.y);
+std::optional<Sample> run(std::span<const ChainStep> steps, Sample x, const std::vector<double>& y,
+                          double max_magnitude) {
+  for (const ChainStep& step : steps) {
+    x = apply(step, std::move(x), y);
     const bool bounded =
         std::ranges::all_of(x.values, [&](double value) { return std::fabs(value) <= max_magnitude; });
     if (!bounded) return std::nullopt;
   }
   return x;
+}
+
+// What goes into each step, and the output behind it. Of a chain that leaves the permitted magnitude nothing.
+std::vector<Sample> run_step_by_step(const std::vector<ChainStep>& chain, const Inputs& inputs,
+                                     double max_magnitude) {
+  std::vector<Sample> samples{inputs.x};
+  for (const ChainStep& step : chain) {
+    auto next = run({&step, 1}, samples.back(), inputs.y, max_magnitude);
+    if (!next) return {};
+    samples.push_back(std::move(*next));
+  }
+  return samples;
 }
 
 double deviation(const Sample& x) {
@@ -88,16 +106,17 @@ double changed_share(const Sample& full, const std::optional<Sample>& reduced, d
 std::string chain_problem(const std::vector<ChainStep>& chain, std::span<const int> column_counts,
                           const QualityLimits& limits) {
   for (int cols : column_counts) {
-    const Inputs inputs = draw_inputs(cols);
-    const auto output = run(chain, inputs, limits.max_magnitude);
-    if (!output) return concat("a value exceeds ", limits.max_magnitude);
-    if (deviation(*output) < limits.min_deviation) return "the output hardly varies";
-    if (common_share(*output) > limits.max_common_share) return "most outputs are equal";
-    if (changed_share(*output, inputs.x, limits.min_difference) < limits.min_different_share)
+    const Inputs& inputs = inputs_of(cols);
+    const std::vector<Sample> samples = run_step_by_step(chain, inputs, limits.max_magnitude);
+    if (samples.empty()) return concat("a value exceeds ", limits.max_magnitude);
+    const Sample& output = samples.back();
+    if (deviation(output) < limits.min_deviation) return "the output hardly varies";
+    if (common_share(output) > limits.max_common_share) return "most outputs are equal";
+    if (changed_share(output, inputs.x, limits.min_difference) < limits.min_different_share)
       return "the input itself would do";
     for (size_t i = 0; i < chain.size(); ++i) {
-      const auto without = run(chain, inputs, limits.max_magnitude, i);
-      if (changed_share(*output, without, limits.min_difference) < limits.min_different_share)
+      const auto without = run(std::span(chain).subspan(i + 1), samples[i], inputs.y, limits.max_magnitude);
+      if (changed_share(output, without, limits.min_difference) < limits.min_different_share)
         return concat("operator ", i + 1, " (", chain[i].op->name, ") hardly matters");
     }
   }
@@ -105,7 +124,8 @@ std::string chain_problem(const std::vector<ChainStep>& chain, std::span<const i
 }
 
 uint64_t function_key(const std::vector<ChainStep>& chain) {
-  const auto output = run(chain, draw_inputs(kFunctionColumns), std::numeric_limits<double>::infinity());
+  const Inputs& inputs = inputs_of(kFunctionColumns);
+  const auto output = run(chain, inputs.x, inputs.y, std::numeric_limits<double>::infinity());
   BICRL_CHECK(output, "nothing exceeds infinity");
   std::string digits;
   for (double value : output->values) {
