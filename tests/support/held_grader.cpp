@@ -24,6 +24,14 @@ HeldGrader::HeldGrader()
         FakeVerifier::answer_correct(asked, call, reply);
         reply.set_correct(mix_key(1, asked.program()) % 3 != 0);
         if (!reply.correct()) reply.set_fault_class("wrong_value");
+        if (const auto outcome = other_outcome(question)) {
+          reply.set_correct(false);
+          reply.set_outcome(*outcome == Outcome::kUndecided     ? wire::OUTCOME_UNDECIDED
+                            : *outcome == Outcome::kInvalidTask ? wire::OUTCOME_INVALID_TASK
+                                                                : wire::OUTCOME_CANDIDATE_FAULT);
+          reply.set_fault_class(*outcome == Outcome::kCandidateFault ? "compile" : "");
+          reply.set_diagnostics("says the grader");
+        }
         return grpc::Status::OK;
       })) {}
 

@@ -5,7 +5,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+
+#include "verdict/verdict.h"
 
 namespace bicrl::testing {
 
@@ -25,6 +28,10 @@ class HeldGrader {
   // Both to be set while nothing is asked.
   std::function<bool(const Question&)> is_held = [](const Question&) { return false; };
   std::function<bool(const Question&)> is_refused = [](const Question&) { return false; };  // for good
+  // In the place of the grade, if there is one.
+  std::function<std::optional<Outcome>(const Question&)> other_outcome = [](const Question&) {
+    return std::nullopt;
+  };
 
   std::string address() const;
   int calls() const;

@@ -49,7 +49,7 @@ BestMetric best_metric_from(const ConfigSection& section, bool rewards, const Co
 }
 
 MetricValue metric_of(const EvaluationResult& r, BestMetric metric) {
-  const int64_t verified = r.tasks - r.unverified;
+  const int64_t verified = r.tasks - r.unverified - r.undecided;
   switch (metric) {
     case BestMetric::kReward:
       return {r.reward_mean, half_width(r.reward_spread, r.rewarded), r.rewarded};

@@ -42,7 +42,7 @@ Estimate estimate(const Scores& scores, int64_t least, const std::function<doubl
   for (const TaskScore* score : scores) {
     if (score->verified < least) continue;
     values.push_back(value(*score));
-    trials &= score->verified + score->unverified == 1;
+    trials &= score->verified + score->unverified + score->undecided == 1;
   }
   Estimate e;
   e.tasks = static_cast<int64_t>(values.size());
@@ -176,12 +176,17 @@ EvalReport make_eval_report(const std::vector<Task>& tasks, const std::vector<Ta
   report.confidence = intervals.confidence;
   for (size_t i = 0; i < tasks.size(); ++i) {
     const TaskScore& score = scores[i];
+    if (!score.invalid_task.empty()) {
+      ++report.invalid_tasks;
+      continue;
+    }
     all.push_back(&score);
     levels[tasks[i].level].push_back(&score);
     if (const std::string family = family_of(tasks[i].composition); !family.empty())
       families[family].push_back(&score);
-    report.responses += score.verified + score.unverified;
+    report.responses += score.verified + score.unverified + score.undecided;
     report.unverified += score.unverified;
+    report.undecided += score.undecided;
     report.truncated += score.truncated;
     for (const auto& [name, number] : score.fault_classes) report.fault_classes[name] += number;
   }
@@ -225,6 +230,11 @@ std::string eval_table(const EvalReport& report) {
   if (report.unverified > 0)
     table += concat(report.unverified, " of ", report.responses,
                     " responses got no verdict through the verifier's fault and are left out\n");
+  if (report.undecided > 0)
+    table += concat(report.undecided, " of ", report.responses,
+                    " responses cannot be graded here, right or wrong, and are left out\n");
+  if (report.invalid_tasks > 0)
+    table += concat(report.invalid_tasks, " tasks can never be graded and are left out\n");
   return table;
 }
 
@@ -236,6 +246,8 @@ nlohmann::json to_json(const EvalReport& report) {
                          {"fault_classes", report.fault_classes},
                          {"responses", report.responses},
                          {"unverified", report.unverified},
+                         {"undecided", report.undecided},
+                         {"invalid_tasks", report.invalid_tasks},
                          {"truncated", report.truncated},
                          {"confidence", report.confidence}};
   for (const ClassReport& entry : report.levels) json["levels"][entry.name] = json_of(entry);

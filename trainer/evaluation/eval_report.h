@@ -2,7 +2,8 @@
 // class of task, pass@k, fault classes. Pure functions.
 //
 // Every task counts the same: a rate is the mean over tasks of the share of a task's verified responses, so
-// the correct rate is pass@1. Tasks without a verified response are left out.
+// the correct rate is pass@1. Tasks without a verified response are left out, those that can never be graded
+// of all counts.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -50,8 +51,10 @@ struct EvalReport {
   std::map<int64_t, Estimate> pass_at_k;  // over the tasks with at least k verified responses
   std::map<std::string, int64_t> fault_classes;
   int64_t responses = 0;
-  int64_t unverified = 0;
-  int64_t truncated = 0;  // of those with a verdict
+  int64_t unverified = 0;     // through the verifier's fault
+  int64_t undecided = 0;      // cannot be graded here
+  int64_t truncated = 0;      // of those with a verdict
+  int64_t invalid_tasks = 0;  // that can never be graded
   double confidence = 0;
 };
 

@@ -51,6 +51,7 @@ HeldOutFigures held_out_figures(const TaskScores& scores, double seconds) {
     f.reward_spread = deviation_of(rewarded, sum.reward, sum.reward_squares);
   }
   f.unverified = sum.unverified;
+  f.undecided = sum.undecided;
   f.unverified_reason = scores.unverified_reason;
   f.fault_classes = std::move(sum.fault_classes);
   f.seconds = seconds;
@@ -101,6 +102,7 @@ nlohmann::json to_json(const HeldOutFigures& f) {
                          {"unverified", f.unverified},
                          {"fault_classes", f.fault_classes},
                          {"seconds", f.seconds}};
+  if (f.undecided > 0) json["undecided"] = f.undecided;
   if (f.rewarded > 0)
     json.update(
         {{"rewarded", f.rewarded}, {"reward_mean", f.reward_mean}, {"reward_spread", f.reward_spread}});
@@ -141,6 +143,7 @@ void read_figures(const nlohmann::json& json, HeldOutFigures& f) {
   f.reward_mean = json.value("reward_mean", 0.0);
   f.reward_spread = json.value("reward_spread", 0.0);
   f.unverified = json.at("unverified").get<int64_t>();
+  f.undecided = json.value("undecided", int64_t{0});
   f.fault_classes = json.at("fault_classes").get<std::map<std::string, int64_t>>();
   f.seconds = json.at("seconds").get<double>();
 }

@@ -52,7 +52,8 @@ struct HeldOutFigures {
   int64_t rewarded = 0;      // responses with a reward; 0 where nothing is rewarded
   double reward_mean = 0;    // of these
   double reward_spread = 0;  // their standard deviation
-  int64_t unverified = 0;    // responses without a verdict: infrastructure; rates are over the others
+  int64_t unverified = 0;    // responses without a verdict: infrastructure
+  int64_t undecided = 0;     // that cannot be graded here; rates are over all but these two
   std::string unverified_reason{};  // of one of them
   std::map<std::string, int64_t> fault_classes;
   double seconds = 0;

@@ -53,6 +53,7 @@ std::string rows_of(const std::string& title, const std::vector<Row>& rows) {
     if (timed) table += times_of(f.timed, f.geomean_speedup, f.fast_1, f.fast_2);
     if (novel) table += formatted("   %5.1f %%", 100 * f.novel_rate);
     if (f.unverified > 0) table += concat("   (", f.unverified, " without a verdict)");
+    if (f.undecided > 0) table += concat("   (", f.undecided, " cannot be graded here)");
     table += "\n";
   }
   return table;

@@ -10,9 +10,10 @@
 
 namespace bicrl {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskScore, verified, compiled, correct, truncated, unverified, novel,
-                                   fault_classes, timed, fast_1, fast_2, log_speedup, log_speedup_squares,
-                                   best_log_speedup, rewarded, reward, reward_squares, invalid_task)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskScore, verified, compiled, correct, truncated, unverified, undecided,
+                                   novel, fault_classes, timed, fast_1, fast_2, log_speedup,
+                                   log_speedup_squares, best_log_speedup, rewarded, reward, reward_squares,
+                                   invalid_task)
 
 TaskScore& TaskScore::operator+=(const TaskScore& other) {
   verified += other.verified;
@@ -20,6 +21,7 @@ TaskScore& TaskScore::operator+=(const TaskScore& other) {
   correct += other.correct;
   truncated += other.truncated;
   unverified += other.unverified;
+  undecided += other.undecided;
   novel += other.novel;
   for (const auto& [name, number] : other.fault_classes) fault_classes[name] += number;
   timed += other.timed;
@@ -53,7 +55,7 @@ void count(const Episode& episode, const EvaluatedResponse& evaluated, const Rew
     return;
   }
   if (!turn.is_verified()) {
-    ++score.unverified;
+    ++(turn.verdict && turn.verdict->outcome == Outcome::kUndecided ? score.undecided : score.unverified);
     return;
   }
   const Verdict& verdict = *turn.verdict;
@@ -118,9 +120,11 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
     UnverifiedCount count;
     for (const auto& row : rank.at("rows")) {
       const auto index = row.at("task").get<size_t>();
-      const TaskScore& task = all.tasks.at(index) = row.at("score").get<TaskScore>();
+      TaskScore& task = all.tasks.at(index) = row.at("score").get<TaskScore>();
+      // Programs that do not compile have failed before anybody saw that their task is at fault.
+      if (!task.invalid_task.empty()) task = {.invalid_task = task.invalid_task};
       lines[index] = row.at("lines");
-      count.responses += task.verified + task.unverified;
+      count.responses += task.verified + task.unverified + task.undecided;
       count.unverified += task.unverified;
     }
     all.unverified.push_back(count);

@@ -20,13 +20,15 @@
 namespace bicrl {
 
 // Responses to one task. Those without a verdict, through the verifier's fault, count nowhere but in
-// `unverified`; those to a task that can never be graded nowhere.
+// `unverified`, those that cannot be graded here nowhere but in `undecided`. All to a task that can never be
+// graded count nowhere.
 struct TaskScore {
   int64_t verified = 0;
   int64_t compiled = 0;
   int64_t correct = 0;
   int64_t truncated = 0;
   int64_t unverified = 0;
+  int64_t undecided = 0;
   int64_t novel = 0;  // correct ones that compute in a way that no known program shows for these operators
   std::map<std::string, int64_t> fault_classes;  // of those that are not correct
   // Of the correct ones whose speed-up over eager is known: how many, those above 1 and above 2, the sum of

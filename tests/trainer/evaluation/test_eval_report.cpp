@@ -75,6 +75,21 @@ TEST_CASE("An evaluation's rates are means over tasks, without what has no verdi
   CHECK(table.find("faults: compile 5, wrong_value 2\n") != std::string::npos);
 }
 
+TEST_CASE("An evaluation leaves out tasks that can never be graded and what is undecided") {
+  std::vector<TaskScore> scores = {score_of(2, 2, 2), {.undecided = 2}, {.invalid_task = "raises"}};
+  const EvalReport report =
+      make_eval_report({task_of("a", 1), task_of("b", 1), task_of("c", 2)}, scores, {1}, {});
+  CHECK(report.responses == 4);
+  CHECK(report.unverified == 0);
+  CHECK(report.all.tasks == 2);
+  CHECK(report.all.correct.tasks == 1);
+  CHECK(report.levels.size() == 1);
+  const std::string table = eval_table(report);
+  INFO(table);
+  CHECK(table.find("2 of 4 responses cannot be graded here") != std::string::npos);
+  CHECK(table.find("1 tasks can never be graded") != std::string::npos);
+}
+
 TEST_CASE("Speed-ups are geometric means over the tasks with a correct program") {
   const std::vector<Task> tasks = {task_of("a", 1), task_of("b", 1), task_of("c", 1)};
   std::vector<TaskScore> scores = {score_of(2, 2, 2), score_of(2, 2, 1), score_of(2, 2, 0)};

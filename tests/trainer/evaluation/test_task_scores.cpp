@@ -2,9 +2,11 @@
 #include "tests/trainer/small_steps.h"
 #include "trainer/evaluation/task_scores.h"
 
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
+#include "common/rng.h"
 #include "tests/support/held_grader.h"
 
 using namespace bicrl;
@@ -48,6 +50,26 @@ TEST_CASE("evaluation confirms successes as training does") {
   const TaskScore unconfirmed = score(grader, &quarantine);
   CHECK(unconfirmed.correct == 0);
   CHECK(unconfirmed.unverified == plain.correct);
+}
+
+TEST_CASE("what cannot be graded is nobody's fault") {
+  HeldGrader grader;
+  grader.other_outcome = [](const HeldGrader::Question&) { return Outcome::kUndecided; };
+  const TaskScore undecided = score(grader, nullptr);
+  CHECK(undecided.undecided == 20);
+  CHECK(undecided.unverified == 0);
+  CHECK(undecided.verified == 0);
+  // Of a task that can never be graded those that fail before anybody sees it count as little as the others.
+  std::atomic<int> faults = 0;
+  grader.other_outcome = [&](const HeldGrader::Question& asked) {
+    const bool fails = mix_key(2, asked.program) % 4 == 0;
+    faults += fails;
+    return fails ? Outcome::kCandidateFault : Outcome::kInvalidTask;
+  };
+  const TaskScore invalid = score(grader, nullptr);
+  CHECK(faults > 0);
+  CHECK(invalid.verified == 0);
+  CHECK(invalid.fault_classes.empty());
 }
 
 TEST_CASE("held-out reward counts truncated responses by their verdict where the reward masks them") {
