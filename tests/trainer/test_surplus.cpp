@@ -200,4 +200,7 @@ TEST_CASE("files of a surplus stay while a checkpoint needs them") {
   CHECK(surplus.keep_taken() == 2);
   surplus.keep_for_checkpoints({});
   CHECK(store.has(name, 2));
+  // So it does for the run that goes on.
+  Surplus(store, kPhase, alone, Placement::colocated(1)).keep_for_checkpoints({});
+  CHECK(store.has(name, 2));
 }

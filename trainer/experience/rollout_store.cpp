@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -248,6 +249,19 @@ std::vector<Episode> RolloutStore::read(const std::string& phase, int64_t step,
   if (expected.most_groups == 0 && number != expected.tasks_per_step)
     throw InputError(concat(found, "tasks_per_step is ", expected.tasks_per_step));
   return episodes;
+}
+
+fs::path RolloutStore::keep_file(const std::string& phase, int64_t step) const {
+  return step_folder(phase, step) += ".keep";
+}
+
+void RolloutStore::keep(const std::string& phase, int64_t step) const {
+  if (!std::ofstream(keep_file(phase, step), std::ios::app))
+    throw Error(concat("cannot write ", keep_file(phase, step).string()));
+}
+
+bool RolloutStore::is_kept(const std::string& phase, int64_t step) const {
+  return fs::exists(keep_file(phase, step));
 }
 
 void RolloutStore::remove(const std::string& phase, int64_t step) const {

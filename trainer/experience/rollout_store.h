@@ -34,11 +34,17 @@ class RolloutStore {
     int64_t most_groups = 0;     // curation.refill.at_most; 0: as many as tasks_per_step
   };
   std::vector<Episode> read(const std::string& phase, int64_t step, const Expected& expected) const;
+  // Says of a step, for good, that a person is to look at it: whoever removes what is not needed any more
+  // asks is_kept(), also in a run that goes on. On any number of ranks. Throws Error if that cannot be
+  // written.
+  void keep(const std::string& phase, int64_t step) const;
+  bool is_kept(const std::string& phase, int64_t step) const;
   // The files of all ranks; nobody may write to the step meanwhile.
   void remove(const std::string& phase, int64_t step) const;
 
  private:
   std::filesystem::path step_folder(const std::string& phase, int64_t step) const;
+  std::filesystem::path keep_file(const std::string& phase, int64_t step) const;
 
   std::filesystem::path folder_;
 };

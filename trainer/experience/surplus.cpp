@@ -140,14 +140,14 @@ void Surplus::restore(const nlohmann::json& state) {
   waiting_.experiences.reset();
 }
 
-int64_t Surplus::keep_taken() {
-  if (taken_from_ > 0) kept_.insert(taken_from_);
+int64_t Surplus::keep_taken() const {
+  if (taken_from_ > 0) store_.keep(name_, taken_from_);
   return taken_from_;
 }
 
 void Surplus::keep_for_checkpoints(const std::set<int64_t>& steps) const {
   for (const int64_t step : store_.steps(name_))
-    if (!steps.contains(step) && !kept_.contains(step) && (step != step_ || waiting_.members.empty()))
+    if (!steps.contains(step) && !store_.is_kept(name_, step) && (step != step_ || waiting_.members.empty()))
       store_.remove(name_, step);
 }
 

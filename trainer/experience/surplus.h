@@ -39,9 +39,9 @@ class Surplus {
   // Part of a phase's state; null if there is none. Throws what nlohmann::json throws.
   nlohmann::json state() const;
   void restore(const nlohmann::json& state);
-  // What the latest update took of the step before stays in the store; that step's number, 0 if it took
-  // nothing.
-  int64_t keep_taken();
+  // What the latest update took of the step before stays in the store, for good; that step's number, 0 if it
+  // took nothing.
+  int64_t keep_taken() const;
   // Phase::keep_for_checkpoints().
   void keep_for_checkpoints(const std::set<int64_t>& steps) const;
 
@@ -73,8 +73,7 @@ class Surplus {
   Placement placement_;
   int64_t step_ = 0;
   int64_t policy_version_ = 0;
-  int64_t taken_from_ = 0;    // the step of which the latest update took groups; 0: of none
-  std::set<int64_t> kept_{};  // keep_taken()
+  int64_t taken_from_ = 0;  // the step of which the latest update took groups; 0: of none
   Waiting waiting_;
 };
 
