@@ -88,8 +88,11 @@ with folder() as temporary:
 
     # A run that cannot keep them says so before it starts.
     blocked = Path(temporary, "blocked")
-    code, out, err = bicrl(*words(str(blocked), "warm_up.steps=1", "stages.0.steps=0", "evaluation.best_of=null"))
+    plain = STAGE.replace("steps: 4", "steps: 1, reward: configs/rewards/binary.yaml")
+    stages = f"stages=[{plain}, {STAGE.replace('steps: 4', 'steps: 0')}]"
+    code, out, err = bicrl(*words(str(blocked), "warm_up.steps=1", stages, "evaluation.best_of=null"))
     expect(code == 0, "a short run", out, err)
+    expect(read_lines(blocked / "metrics.jsonl")[-1]["clock"] == "model", "times are called modelled where a stage's own reward uses none, too")
     fresh = Path(temporary, "fresh")
     fresh.mkdir()
     for file in ("run.json", "config.yaml", "reward.yaml"):

@@ -114,7 +114,7 @@ class StagePhase : public Phase {
     taken.meaning = {.verified = replay_.verifies() || replay_.updates(),
                      .reward_rule = reward_.rule_name(),
                      .advantage = settings_.advantage,
-                     .clock = reward_.uses_times() ? reward_.clock() : ""};
+                     .clock = context_.rewards.clock()};
     taken.seconds.rollout = collected.rollout_seconds;
     taken.seconds.verify_wait = collected.verify_wait_seconds;
     taken.seconds.exchange = collected.exchange_seconds;
@@ -143,6 +143,7 @@ class StagePhase : public Phase {
 
   std::string keep_batch() override try {
     save(latest_step_, latest_);
+    own_rollouts_.keep(name(), latest_step_);
     std::string kept =
         concat("The rollouts of step ", latest_step_, " are kept in ", own_rollouts_.folder().string());
     if (const int64_t before = surplus_.keep_taken(); before > 0)
@@ -173,7 +174,8 @@ class StagePhase : public Phase {
   void keep_for_checkpoints(const std::set<int64_t>& steps) override {
     surplus_.keep_for_checkpoints(steps);
     if (context_.settings.save_rollouts) return;
-    for (const int64_t step : ahead_.unneeded(steps)) own_rollouts_.remove(name(), step);
+    for (const int64_t step : ahead_.unneeded(steps))
+      if (!own_rollouts_.is_kept(name(), step)) own_rollouts_.remove(name(), step);
   }
 
  private:
