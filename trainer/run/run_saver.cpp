@@ -1,5 +1,6 @@
 #include "trainer/run/run_saver.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -85,7 +86,10 @@ void RunSaver::finish() {
 }
 
 bool RunSaver::best_is_newest() const {
-  return progress_.state.evaluations.empty() || context_.settings.best_metric == BestMetric::kNone;
+  // That of the start has no checkpoint.
+  const bool is_evaluated = std::ranges::any_of(
+      progress_.state.evaluations, [](const EvaluationResult& r) { return r.phase != kStartEvaluation; });
+  return !is_evaluated || context_.settings.best_metric == BestMetric::kNone;
 }
 
 void RunSaver::finish_after(const Error& error) {
