@@ -6,7 +6,8 @@
 namespace bicrl {
 
 void PlacementTrial::note(const StepMetrics& metrics, GenerationRecord own) {
-  if (is_complete() || !metrics.responses) return;
+  // A step that was generated before the run was resumed says nothing of what generation takes.
+  if (is_complete() || !metrics.responses || metrics.seconds.rollout == 0) return;
   if (++steps_ <= kNotCounted) return;
   seconds_.rollout += metrics.seconds.rollout;
   seconds_.verify_wait += metrics.seconds.verify_wait;
