@@ -24,6 +24,8 @@ std::string IdleSteps::note(const StepFigures& step) {
   for (const auto& [name, number] : step.fault_classes) outcomes_[concat("fault '", name, "'")] += number;
   outcomes_["cut off by the token limit"] += count_of(Sum::kTruncated, step);
   outcomes_["without a verdict"] += count_of(Sum::kLost, step);
+  outcomes_["of a task that can never be graded"] += count_of(Sum::kInvalidTask, step);
+  outcomes_["undecided"] += count_of(Sum::kUndecided, step);
   outcomes_["correct"] += count_of(Sum::kCorrect, step);
   if (steps_ < warn_at_) return "";
   warn_at_ *= 2;

@@ -44,4 +44,8 @@ TEST_CASE("run of idle steps is reported with its commonest outcome, and again w
   CHECK_THAT(warnings(1), ContainsSubstring("last 5 steps"));
   steps = {};
   CHECK_THAT(warnings(5), ContainsSubstring("cut off by the token limit (160)"));
+  idle.sums[Sum::kTruncated] = 0;
+  idle.sums[Sum::kInvalidTask] = 32;
+  steps = {};
+  CHECK_THAT(warnings(5), ContainsSubstring("of a task that can never be graded (160)"));
 }
