@@ -147,6 +147,8 @@ TEST_CASE("imitation makes a response likelier, and each of its updates counts i
   CHECK(first[UpdateRow::kImitationUpdates] == 3);
   CHECK_THAT(first[UpdateRow::kLearningRate], Catch::Matchers::WithinRel(1e-2 * (1 - 3.0 / 7), 0.2));
   const UpdateStatistics second = step(imitated);
+  // Their rows go through the head as well.
+  CHECK(first[UpdateRow::kScoredRows] > first[UpdateRow::kTrainedTokens]);
   CHECK(second[UpdateRow::kImitationLoss] < first[UpdateRow::kImitationLoss] - 0.1);
   CHECK(second[UpdateRow::kLearningRate] < first[UpdateRow::kLearningRate]);
   // Figures per token are of responses alone.

@@ -123,7 +123,8 @@ StepMetrics RunStepper::close(Phase& phase, const PhaseStep& taken, StepAgreemen
                       .steps = phase.steps(),
                       .responses = taken.responses,
                       .meaning = taken.meaning};
-  metrics.load.ranks = ranks_.control.size();
+  metrics.load.generators = ranks_.placement.generators();
+  metrics.load.trainers = ranks_.placement.trainers();
   metrics.load.collectives = ranks_.take_account();
   StepSeconds seconds = taken.seconds;
   for (const auto& [kind, figures] : metrics.load.collectives) seconds.collectives += figures.waited_s;
@@ -168,7 +169,7 @@ std::optional<double> RunStepper::utilisation(const UpdateStatistics& update, do
   const std::optional<double> peak = peak_bf16_flops(gpu_name());
   if (!peak) return std::nullopt;
   const double flops = training_flops(policy.config(), policy.has_adapters(), update[UpdateRow::kPackedRows],
-                                      update[UpdateRow::kTrainedTokens], update[UpdateRow::kPackedPairs]);
+                                      update[UpdateRow::kScoredRows], update[UpdateRow::kPackedPairs]);
   return flops / (*peak * ranks_.placement.trainers() * train_seconds);
 }
 

@@ -138,6 +138,7 @@ void PolicyUpdater::run_passes(const Packs& packs, double temperature,
     buckets_.end_pass();
     if (gatherer_) gatherer_->end_pass();
     totals[UpdateRow::kPackedRows] += static_cast<double>(packs.extent(i).rows);
+    totals[UpdateRow::kScoredRows] += static_cast<double>(packs.extent(i).scored);
     totals[UpdateRow::kPackedPairs] += static_cast<double>(packs.extent(i).pairs);
   }
   pass_->release();

@@ -27,31 +27,32 @@ enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kUpdated, 
 
 // X(name, key, sum, over, unit, digits, entry, shown, text). In a text {} is the figure. The step line has
 // the rows' order, and an objective's rows behind the first one's.
-#define BICRL_UPDATE_FIGURES(X)                                                                            \
-  /* as minimised, with the normaliser; of updates that do not imitate */                                  \
-  X(kLoss, "loss", kMean, kLossUpdates, kNumber, 3, kEvery, kSupervised, " | loss {}")                     \
-  /* |logp_new - logp_old| before the first parameter change: 0 if rollout and trainer agree exactly */    \
-  X(kLargestGap, "log_prob_gap", kLargest, kNothing, kNumber, 6, kStage, kReinforced, " | gap {}")         \
-  X(kMeanGap, "log_prob_gap_mean", kMean, kGapTokens, kNumber, 6, kStage, kNever, "")                      \
-  X(kEntropy, "entropy", kMean, kTrainedTokens, kNumber, 3, kStage, kNever, "")                            \
-  X(kImitationUpdates, "imitation_updates", kShared, kNothing, kCount, 0, kStage, kNever, "")              \
-  X(kImitationLoss, "imitation_loss", kMean, kImitationUpdates, kNumber, 3, kStage, kImitated,             \
-    " | imitation loss {}")                                                                                \
-  /* gradient norms are those before clipping */                                                           \
-  X(kImitationNorm, "imitation_grad_norm", kShared, kNothing, kNumber, 2, kStage, kImitated, " grad {}")   \
-  X(kGradNorm, "grad_norm", kShared, kNothing, kNumber, 2, kEvery, kUpdated, " | grad {}")                 \
-  /* left out because the gradient was not finite; the largest of all ranks, also if one has miscalculated \
-   */                                                                                                      \
-  X(kSkippedUpdates, "skipped_updates", kLargest, kNothing, kCount, 0, kEvery, kIfAny, " (skipped)")       \
-  X(kLearningRate, "learning_rate", kShared, kNothing, kNumber, 6, kEvery, kNever, "")                     \
-  X(kTrainedTokens, "trained_tokens", kTotal, kNothing, kCount, 0, kEvery, kNever, "")                     \
-  X(kUpdates, "updates", kShared, kNothing, kCount, 0, kEvery, kNever, "")                                 \
-  X(kLossUpdates, "", kShared, kNothing, kCount, 0, kNone, kNever, "")                                     \
-  X(kGapTokens, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                        \
-  /* rows that the body computed, those of imitation as well, and pairs of a query and a key in them */    \
-  X(kPackedRows, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                       \
-  X(kPackedPairs, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                      \
-  /* of what is trained, in magnitude, after the last update; infinite if one is no number */              \
+#define BICRL_UPDATE_FIGURES(X)                                                                              \
+  /* as minimised, with the normaliser; of updates that do not imitate */                                    \
+  X(kLoss, "loss", kMean, kLossUpdates, kNumber, 3, kEvery, kSupervised, " | loss {}")                       \
+  /* |logp_new - logp_old| before the first parameter change: 0 if rollout and trainer agree exactly */      \
+  X(kLargestGap, "log_prob_gap", kLargest, kNothing, kNumber, 6, kStage, kReinforced, " | gap {}")           \
+  X(kMeanGap, "log_prob_gap_mean", kMean, kGapTokens, kNumber, 6, kStage, kNever, "")                        \
+  X(kEntropy, "entropy", kMean, kTrainedTokens, kNumber, 3, kStage, kNever, "")                              \
+  X(kImitationUpdates, "imitation_updates", kShared, kNothing, kCount, 0, kStage, kNever, "")                \
+  X(kImitationLoss, "imitation_loss", kMean, kImitationUpdates, kNumber, 3, kStage, kImitated,               \
+    " | imitation loss {}")                                                                                  \
+  /* gradient norms are those before clipping */                                                             \
+  X(kImitationNorm, "imitation_grad_norm", kShared, kNothing, kNumber, 2, kStage, kImitated, " grad {}")     \
+  X(kGradNorm, "grad_norm", kShared, kNothing, kNumber, 2, kEvery, kUpdated, " | grad {}")                   \
+  /* left out because the gradient was not finite; the largest of all ranks, also if one has miscalculated   \
+   */                                                                                                        \
+  X(kSkippedUpdates, "skipped_updates", kLargest, kNothing, kCount, 0, kEvery, kIfAny, " (skipped)")         \
+  X(kLearningRate, "learning_rate", kShared, kNothing, kNumber, 6, kEvery, kNever, "")                       \
+  X(kTrainedTokens, "trained_tokens", kTotal, kNothing, kCount, 0, kEvery, kNever, "")                       \
+  X(kUpdates, "updates", kShared, kNothing, kCount, 0, kEvery, kNever, "")                                   \
+  X(kLossUpdates, "", kShared, kNothing, kCount, 0, kNone, kNever, "")                                       \
+  X(kGapTokens, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                          \
+  /* rows that body and head computed, those of imitation as well, and pairs of a query and a key in them */ \
+  X(kPackedRows, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                         \
+  X(kScoredRows, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                         \
+  X(kPackedPairs, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                        \
+  /* of what is trained, in magnitude, after the last update; infinite if one is no number */                \
   X(kLargestWeight, "", kLargest, kNothing, kNumber, 0, kNone, kNever, "")
 
 enum class UpdateRow : size_t {

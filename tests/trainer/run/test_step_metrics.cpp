@@ -25,7 +25,7 @@ StepMetrics two_ranks() {
   m.update[UpdateRow::kUpdates] = 1;
   m.update[UpdateRow::kPackedRows] = 40000;
   m.seconds = {.rollout = 3, .verify_wait = 1, .train = 2, .step = 6};
-  m.load.ranks = 2;
+  m.load.generators = m.load.trainers = 2;
   m.load.memory_peak_bytes = int64_t{3} << 29;
   m.load.verifier_queue = 7;
   return m;
@@ -46,6 +46,11 @@ TEST_CASE("a step tells what a rank did in a second, its memory and the verifier
   CHECK(json.at("memory_peak_bytes") == int64_t{3} << 29);
   CHECK(json.at("verifier_queue") == 7);
   CHECK_FALSE(json.contains("train_mfu"));
+  m.load.generators = m.load.trainers = 1;  // each does one thing
+  CHECK(to_json(m).at("rank_generated_tokens_per_second") == 2000);
+  CHECK(to_json(m).at("rank_trained_tokens_per_second") == 20000);
+  CHECK(to_json(m).at("rows_per_second") == 20000);
+  m = two_ranks();
   m.load.mfu = 0.25;
   CHECK(to_json(m).at("train_mfu") == 0.25);
   CHECK_THAT(step_line(m, 60), ContainsSubstring("(10000 rows/s, MFU 25 %)"));

@@ -60,13 +60,14 @@ double StepMetrics::tokens_per_second() const {
 
 double StepMetrics::rank_generated_per_second() const {
   return responses && seconds.rollout > 0
-             ? responses->sums[Sum::kGenerated] / static_cast<double>(load.ranks) / seconds.rollout
+             ? responses->sums[Sum::kGenerated] / static_cast<double>(load.generators) / seconds.rollout
              : 0.0;
 }
 
 double StepMetrics::rank_trained_per_second() const {
-  return seconds.train > 0 ? update[UpdateRow::kPackedRows] / static_cast<double>(load.ranks) / seconds.train
-                           : 0.0;
+  return seconds.train > 0
+             ? update[UpdateRow::kPackedRows] / static_cast<double>(load.trainers) / seconds.train
+             : 0.0;
 }
 
 std::string step_line(const StepMetrics& m, double eta_seconds, std::optional<double> run_eta_seconds) {
@@ -92,7 +93,7 @@ nlohmann::json to_json(const StepMetrics& m) {
                          {"checkpoint_write_seconds", m.saving.write}};
   json.update(m.update.to_json(m.responses.has_value()));
   json["rank_trained_tokens_per_second"] = m.rank_trained_per_second();
-  json["rows_per_second"] = m.rank_trained_per_second() * static_cast<double>(m.load.ranks);
+  json["rows_per_second"] = m.rank_trained_per_second() * static_cast<double>(m.load.trainers);
   if (m.load.memory_peak_bytes > 0) json["memory_peak_bytes"] = m.load.memory_peak_bytes;
   if (m.load.mfu) json["train_mfu"] = *m.load.mfu;
   for (const auto& [kind, figures] : m.load.collectives)
@@ -102,7 +103,7 @@ nlohmann::json to_json(const StepMetrics& m) {
                                  {"under_way_seconds", figures.under_way_s}};
   if (m.load.seconds_of_ranks.size() > 1) json["rank_seconds"] = seconds_by_rank(m);
   if (!m.responses) return json;
-  json.update(to_json(*m.responses));
+  json.update(to_json(*m.responses, m.meaning.verified));
   json.update({{"reward_rule", m.meaning.reward_rule},
                {"clock", m.meaning.clock},
                {"rollout_seconds", m.seconds.rollout},

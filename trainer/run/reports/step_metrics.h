@@ -31,7 +31,7 @@ struct CheckpointSeconds {
 
 // How busy machines were.
 struct StepLoad {
-  int64_t ranks = 1;
+  int64_t generators = 1, trainers = 1;  // ranks; all of them are both, but in a split run
   int64_t memory_peak_bytes =
       0;                       // since the start, of the rank with the largest (run_memory.h); 0: not known
   int64_t verifier_queue = 0;  // verdicts that were missing when the last response was there, of all ranks
@@ -45,7 +45,7 @@ struct ResponseMeaning {
   bool verified = true;  // whether there are rewards at all; not so in a replay of rollouts alone
   std::string reward_rule;
   AdvantageSettings advantage{};
-  std::string clock;  // of the times that rewards use; empty: they use none
+  std::string clock;  // of the times that rewards of the run use; empty: none does
 };
 
 // Made when the step has ended; over all ranks.
@@ -61,7 +61,7 @@ struct StepMetrics {
   StepLoad load{};
 
   double tokens_per_second() const;  // generated, of the whole step
-  // Of one rank, on average: generated while it generates, and rows of packs while it trains.
+  // Of one rank that does so, on average: generated while it generates, and rows of packs while it trains.
   double rank_generated_per_second() const;
   double rank_trained_per_second() const;
 };
