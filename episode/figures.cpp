@@ -79,6 +79,12 @@ bool is_shown(const StepSums& sums, const Row& row, bool verified) {
   return false;
 }
 
+// Whether it says nothing without verdicts. Responses are truncated in any case.
+bool needs_verdicts(const Row& row) {
+  return row.over == Sum::kKnown || row.over == Sum::kRewarded || row.shown == FigureShown::kVerified ||
+         row.shown == FigureShown::kTimed;
+}
+
 constexpr const Row* row_of(std::string_view key) {
   for (const Row& row : kRows)
     if (row.key == key) return &row;
@@ -142,12 +148,13 @@ std::string figures_text(const StepSums& sums, bool verified, bool modelled) {
   return line;
 }
 
-nlohmann::json to_json(const StepFigures& figures) {
+nlohmann::json to_json(const StepFigures& figures, bool verified) {
   nlohmann::json json = {{"reward_terms", figures.reward_terms}, {"fault_classes", figures.fault_classes}};
   for (const Row& row : kRows)
     if (row.kind == FigureKind::kCount)
       json[row.key] = std::llround(figures.sums[row.sum]);
-    else if (figures.sums[Sum::kGroups] > 0)  // else there is nothing to take a mean of
+    else if (figures.sums[Sum::kGroups] > 0 &&  // else there is nothing to take a mean of
+             (verified || !needs_verdicts(row)))
       json[row.key] = value_of(figures.sums, row);
   return json;
 }

@@ -37,7 +37,7 @@ struct CountedGroup {
 struct CountedRank {
   double confirmed;  // responses whose success was verified a second time
   double generated_tokens;
-  double forwards;
+  double forwards;  // in which its responses were denoised, each counted for itself
 };
 
 // X(name, what is added). All are whole numbers but kLogSpeedup, kReward and kRewardSquares; those are added
@@ -178,7 +178,7 @@ struct StepFigures {
 
 // The rows' texts for a step line, in their order. `verified`: whether there are verdicts at all.
 std::string figures_text(const StepSums& sums, bool verified, bool modelled);
-// Every figure by its key, and reward_terms and fault_classes.
-nlohmann::json to_json(const StepFigures& figures);
+// Every figure by its key, and reward_terms and fault_classes; without verdicts none that they decide.
+nlohmann::json to_json(const StepFigures& figures, bool verified = true);
 
 }  // namespace bicrl

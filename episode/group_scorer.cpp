@@ -81,7 +81,7 @@ void add_response(const Episode& episode, GroupReport& report) {
     report.infrastructure_reason = turn.verdict->diagnostics;
   if (!episode.reward.masked)
     for (const RewardTerm& term : episode.reward.terms) report.reward_terms[term.name] += term.value;
-  report.program_hashes.push_back(hash_hex({episode.task_id, turn.rollout.text}));
+  report.program_hashes.push_back(hash_hex({episode.task_id, turn.program}));
   if (turn.verdict && !turn.verdict->fault_class.empty()) ++report.fault_classes[turn.verdict->fault_class];
 }
 

@@ -123,6 +123,11 @@ TEST_CASE("a figure over nothing is zero, and there is no mean of a step that as
   CHECK(none.at("groups") == 0);
   for (const char* key : {"reward_mean", "correct_rate", "geomean_speedup", "reward_spread"})
     CHECK_FALSE(none.contains(key));
+  // Without verdicts none says that all programs are wrong.
+  const nlohmann::json unverified = to_json(asked, /*verified=*/false);
+  for (const char* key : {"reward_mean", "correct_rate", "geomean_speedup", "reward_spread"})
+    CHECK_FALSE(unverified.contains(key));
+  CHECK(unverified.contains("truncated_rate"));
   CHECK(figures_text(StepSums{}, /*verified=*/true, false).find("reward") == std::string::npos);
 }
 

@@ -190,9 +190,12 @@ RankStepReport ExperienceCollector::report_of(const GeneratedStep& generated) co
   mine.error = generated.error;
   mine.interrupted = collected.is_interrupted;
   if (ledger_) mine.ledger_lines = ledger_->unshared();
+  double forwards = 0;
+  for (const Episode& episode : collected.episodes)
+    forwards += static_cast<double>(episode.last().rollout.denoise_steps);
   mine.sums.count({.confirmed = static_cast<double>(collected.confirmed),
                    .generated_tokens = static_cast<double>(collected.decoding.generated_tokens),
-                   .forwards = static_cast<double>(collected.decoding.forwards)});
+                   .forwards = forwards});
   if (!mine.error.empty() || mine.interrupted) return mine;
   mine.groups = generated.groups;
   for (const Episode& episode : collected.episodes) {
