@@ -1,5 +1,6 @@
 // What `trainer.placement: auto` forecasts from colocated steps, and what it chooses.
 #include "trainer/run/layout/placement_choice.h"
+#include "trainer/run/layout/placement_trial.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -38,6 +39,22 @@ PossibleSplit split_of(int generators) { return {.generators = generators, .max_
 const std::vector<PossibleSplit> kAll = {split_of(1), split_of(2), split_of(3)};
 
 }  // namespace
+
+TEST_CASE("steps that were generated before a resume do not decide") {
+  PlacementTrial trial(kAll, 16);
+  const auto note = [&](double rollout_s) {
+    StepMetrics metrics;
+    metrics.responses = StepFigures{};
+    metrics.seconds = {.rollout = rollout_s, .train = 1, .step = rollout_s + 1};
+    trial.note(metrics, {});
+    return trial.is_complete();
+  };
+  CHECK_FALSE(note(0));
+  CHECK_FALSE(note(0));
+  CHECK_FALSE(note(3));
+  CHECK_FALSE(note(3));
+  CHECK(note(3));
+}
 
 TEST_CASE("seconds of forwards are a line of their rows, without a term below zero") {
   const ForwardTimes::Line line = times_of(0.5, 40).line();
