@@ -122,7 +122,11 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
       const auto index = row.at("task").get<size_t>();
       TaskScore& task = all.tasks.at(index) = row.at("score").get<TaskScore>();
       // Programs that do not compile have failed before anybody saw that their task is at fault.
-      if (!task.invalid_task.empty()) task = {.invalid_task = task.invalid_task};
+      if (!task.invalid_task.empty()) {
+        TaskScore nothing;
+        nothing.invalid_task = task.invalid_task;
+        task = nothing;
+      }
       lines[index] = row.at("lines");
       count.responses += task.verified + task.unverified + task.undecided;
       count.unverified += task.unverified;

@@ -76,7 +76,9 @@ TEST_CASE("An evaluation's rates are means over tasks, without what has no verdi
 }
 
 TEST_CASE("An evaluation leaves out tasks that can never be graded and what is undecided") {
-  std::vector<TaskScore> scores = {score_of(2, 2, 2), {.undecided = 2}, {.invalid_task = "raises"}};
+  std::vector<TaskScore> scores = {score_of(2, 2, 2), score_of(0, 0, 0), score_of(0, 0, 0)};
+  scores[1].undecided = 2;
+  scores[2].invalid_task = "raises";
   const EvalReport report =
       make_eval_report({task_of("a", 1), task_of("b", 1), task_of("c", 2)}, scores, {1}, {});
   CHECK(report.responses == 4);
