@@ -210,6 +210,9 @@ void PolicyUpdater::note_norm(double norm, UpdateKind kind, UpdateTotals& totals
 void PolicyUpdater::skip_update(double norm, const ScoredPass::FaultReport& fault_report,
                                 UpdateTotals& totals) {
   ++totals[UpdateRow::kSkippedUpdates];
+  // The report of operators runs packs again, of which ranks have different numbers: with all values at hand
+  // no rank waits for another one meanwhile.
+  if (gatherer_ && pass_->walks_graph()) gatherer_->gather_all();
   log_warning(concat("an update was skipped: the norm of its gradient is ", norm,
                      ". Where it began, on rank ", control_.rank(), ": ", fault_report()));
 }
