@@ -2,6 +2,7 @@
 
 #include "common/log.h"
 #include "policy/gpu/paged_attention/paged_forward.h"
+#include "policy/gpu/pass/gpu_pass_operations.h"
 #include "rollout/decoding/operator_step.h"
 #include "rollout/gpu/graph_step.h"
 
@@ -31,7 +32,10 @@ StepMemory denoise_step_memory(const PolicyConfig& config, at::Device device, c1
 
 void require_recordable(const PolicyConfig& config, at::Device device, c10::ScalarType dtype,
                         const DecodingSettings& settings) {
-  if (gpu::PagedForward::supports(config, device, dtype)) GraphStep::require_recordable(settings);
+  // Kernels that train a policy score the drawn ids alone, also where operators decode it.
+  const bool has_kernels = gpu::PagedForward::supports(config, device, dtype) ||
+                           gpu::GpuPassOperations::refusal(config, device, dtype).empty();
+  if (has_kernels) GraphStep::require_recordable(settings);
 }
 
 }  // namespace bicrl

@@ -14,6 +14,7 @@
 #include "policy/parameters/parameter_layout.h"
 #include "rollout/decoding/operator_step.h"
 #include "rollout/decoding/scheduler.h"
+#include "rollout/record/rejected_mass.h"
 
 namespace bicrl {
 namespace {
@@ -33,7 +34,13 @@ int64_t sum_of_largest(std::vector<int64_t> values, int64_t count) {
 
 EngineCapacity EngineCapacity::joined(const EngineCapacity& other) const {
   return {std::max(sequences, other.sequences), std::max(pages, other.pages),
-          std::max(prefill_tokens, other.prefill_tokens)};
+          std::max(prefill_tokens, other.prefill_tokens), keeps_distributions || other.keeps_distributions};
+}
+
+bool keeps_distributions(const DecodingSettings& settings) {
+  if (settings.recorded == CandidateTerms::kNone) return false;
+  return settings.sampling.is_restricted() || (settings.recorded == CandidateTerms::kRejected &&
+                                               accepts_by_confidence(settings.acceptance.strategy));
 }
 
 EngineCapacity capacity_for(const std::vector<GenerationRequest>& requests, const PolicyConfig& config,
@@ -59,6 +66,7 @@ EngineCapacity capacity_for(const std::vector<GenerationRequest>& requests, cons
   if (settings.cache_tokens > 0)
     capacity.pages = std::min(capacity.pages, settings.cache_tokens / KvCache::kPageTokens);
   capacity.prefill_tokens = std::min(std::max(settings.prefill_tokens, config.block_size), prompts);
+  capacity.keeps_distributions = keeps_distributions(settings);
   return capacity;
 }
 

@@ -15,12 +15,14 @@
 namespace bicrl {
 
 struct EngineCapacity {
-  int64_t sequences = 0;       // that generate at the same time
-  int64_t pages = 0;           // of the key/value cache
-  int64_t prefill_tokens = 0;  // prompt tokens of one forward
+  int64_t sequences = 0;             // that generate at the same time
+  int64_t pages = 0;                 // of the key/value cache
+  int64_t prefill_tokens = 0;        // prompt tokens of one forward
+  bool keeps_distributions = false;  // of all masked positions at once, for what is recorded of a step
 
   bool holds(const EngineCapacity& other) const {
-    return sequences >= other.sequences && pages >= other.pages && prefill_tokens >= other.prefill_tokens;
+    return sequences >= other.sequences && pages >= other.pages && prefill_tokens >= other.prefill_tokens &&
+           keeps_distributions >= other.keeps_distributions;
   }
   // Of one forward: of each sequence a block to commit and one to denoise, beside the prompt tokens.
   int64_t max_rows(int64_t block_size) const {
@@ -29,6 +31,8 @@ struct EngineCapacity {
   EngineCapacity joined(const EngineCapacity& other) const;  // the larger of each
   bool operator==(const EngineCapacity&) const = default;
 };
+// Whether what is recorded of candidates is made of whole distributions (rollout/record/rejected_mass.h).
+bool keeps_distributions(const DecodingSettings& settings);
 
 // For these requests under these settings: pages for max_active of the longest ones, or cache_tokens if that
 // is less. Those that need more positions than the policy has do not count, as they are refused.

@@ -88,7 +88,12 @@ OperatorStep::OperatorStep(const Transformer& policy, const at::Tensor& allowed,
 
 StepMemory OperatorStep::memory(const PolicyConfig& config, c10::ScalarType dtype,
                                 const EngineCapacity& capacity) {
-  return {.fixed_bytes = decoding_workspace_bytes(config, dtype, capacity.sequences, 0),
+  // Log-probabilities, those of rejected positions, and what masses of them are computed in.
+  const int64_t recorded = capacity.keeps_distributions
+                               ? 4 * capacity.sequences * config.block_size * config.vocab_size *
+                                     static_cast<int64_t>(sizeof(float))
+                               : 0;
+  return {.fixed_bytes = recorded + decoding_workspace_bytes(config, dtype, capacity.sequences, 0),
           .bytes_per_page = decoding_workspace_bytes(config, dtype, 0, KvCache::kPageTokens),
           .held_bytes = 0};
 }

@@ -37,9 +37,11 @@ DecodingMemory decoding_memory(const PolicyConfig& config, c10::Device device, c
   const int64_t pages = cache_pages(config, settings, requested);
   DecodingMemory memory;
   memory.cache_bytes = pages * KvCache::bytes_per_page(config, dtype);
-  const StepMemory step =
-      denoise_step_memory(config, device, dtype,
-                          {.sequences = active, .pages = pages, .prefill_tokens = settings.prefill_tokens});
+  const StepMemory step = denoise_step_memory(config, device, dtype,
+                                              {.sequences = active,
+                                               .pages = pages,
+                                               .prefill_tokens = settings.prefill_tokens,
+                                               .keeps_distributions = keeps_distributions(settings)});
   const RequestBudget request =
       budget_of(requested.prompt_tokens, config.block_size, settings.max_new_tokens);
   memory.working_bytes = step.fixed_bytes + active * request.pages() * step.bytes_per_page;
