@@ -199,6 +199,19 @@ TEST_CASE("pairs that are too long are left out, and a file of them is refused")
                     ContainsSubstring("all of its pairs have more than 2 tokens"));
 }
 
+TEST_CASE("a response with the mask token is refused by its place") {
+  Files files;
+  PairSettings settings;
+  settings.sources = {files.write(R"({"prompt": "ask", "response": "a"})"
+                                  "\n"
+                                  R"({"prompt": "ask", "response": "ab"})")};
+  PolicyConfig config = policy_config();
+  config.mask_token_id = tokenizer().encode("ab").back();
+  CHECK_THROWS_WITH(
+      PairSamples(load_pairs(settings, PromptStyle::kCompact), settings, tokenizer(), config, 1),
+      ContainsSubstring("pair 2: the response holds the policy's mask token"));
+}
+
 TEST_CASE("the hash of pairs is that of their texts and weights") {
   Files files;
   PairSettings settings, other;

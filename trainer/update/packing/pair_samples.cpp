@@ -34,6 +34,14 @@ SftSample sample_of(const TrainingPair& pair, bool trains_reasoning, const Token
   return make_sft_sample(std::move(given), trained, config, /*noise_key=*/0);
 }
 
+// `number`: of the pair in its file, from 1 on.
+SftSample sample_of(const PairSet& set, size_t number, bool trains_reasoning, const Tokenizer& tokenizer,
+                    const PolicyConfig& config) try {
+  return sample_of(set.pairs[number - 1], trains_reasoning, tokenizer, config);
+} catch (const InputError& error) {
+  throw InputError(concat(set.file.string(), ", pair ", number, ": ", error.what()));
+}
+
 }  // namespace
 
 PairSamples::PairSamples(const std::vector<PairSet>& sets, const PairSettings& settings,
@@ -44,8 +52,8 @@ PairSamples::PairSamples(const std::vector<PairSet>& sets, const PairSettings& s
   double total = 0;
   for (const PairSet& set : sets) {
     File& file = files_.emplace_back();
-    for (const TrainingPair& pair : set.pairs) {
-      SftSample sample = sample_of(pair, settings.trains_reasoning, tokenizer, policy);
+    for (size_t number = 1; number <= set.pairs.size(); ++number) {
+      SftSample sample = sample_of(set, number, settings.trains_reasoning, tokenizer, policy);
       if (sample.prompt_tokens + sample.response_tokens <= most &&
           static_cast<int64_t>(sample.tokens.size()) <= policy.max_position)
         file.samples.push_back(std::move(sample));

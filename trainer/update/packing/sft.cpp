@@ -1,5 +1,6 @@
 #include "trainer/update/packing/sft.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/error.h"
@@ -31,6 +32,9 @@ SftSettings SftSettings::from_config(const ConfigSection& section) {
 
 SftSample make_sft_sample(std::vector<int64_t> prompt, const std::vector<int64_t>& response,
                           const PolicyConfig& config, uint64_t noise_key) {
+  // Nothing can be as likely as that: it is forbidden where text is generated.
+  if (std::ranges::find(response, config.mask_token_id) != response.end())
+    throw InputError("the response holds the policy's mask token");
   SftSample sample;
   sample.prompt_tokens = static_cast<int64_t>(prompt.size());
   sample.response_tokens = static_cast<int64_t>(response.size());
