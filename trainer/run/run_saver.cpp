@@ -138,7 +138,8 @@ void RunSaver::remove_within_phase(int64_t keep) {
   const auto names_within = [&] {
     std::vector<std::string> names;  // ascending, as steps have a fixed number of digits
     for (const std::string& name : store_->names())
-      if (name.starts_with(prefix)) names.push_back(name);
+      if (name.starts_with(prefix) && name.find_first_not_of("0123456789", prefix.size()) == name.npos)
+        names.push_back(name);
     return names;
   };
   const std::vector<std::string> names = names_within();
