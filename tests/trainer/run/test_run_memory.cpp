@@ -153,6 +153,15 @@ TEST_CASE("a cache that does not fit is limited to what the memory has room for,
   CHECK(with_plan(named.settings, named.plan(four, enough)).stages[0].decoding.cache_tokens == 4096);
 }
 
+TEST_CASE("the failed attempt that a repair shows is in the budget") {
+  const auto budget = [](const std::string& probability, int rank) {
+    return budget_of({"evaluation.tasks=0", "warm_up.steps=0", "curation.repair.probability=" + probability},
+                     rank);
+  };
+  CHECK(budget("0.1", 0).pass.peak_bytes() > budget("0", 0).pass.peak_bytes());
+  CHECK(budget("0.1", 3).decoding.cache_bytes > budget("0", 3).decoding.cache_bytes);
+}
+
 TEST_CASE("an evaluation that needs more than the stages is in the budget") {
   const auto cache_bytes = [](const std::string& override) {
     return budget_of({override}, 3).decoding.cache_bytes;

@@ -115,9 +115,16 @@ TEST_CASE("the budget knows what dominates: attention of long sequences, many lo
 TEST_CASE("the largest pack by settings is the pack that such sequences make") {
   const PolicyConfig config = small_config(false, 1000);
   const PassShape shape = PassShape::largest(1000, 32, 64, 1, config.block_size);
-  CHECK(shape.rows == 32 + 60 + 64 + 5 * (32 + 60 + 64));
-  CHECK(shape.scored == 6 * 64);
+  // Six of them, and a seventh with four blocks in the place of 16.
+  CHECK(shape.rows == 6 * (32 + 60 + 64) + 32 + 12 + 16);
+  CHECK(shape.scored == 6 * 64 + 16);
+  check_segments(shape.segments, shape.rows, config.block_size);
   CHECK(PassShape::largest(10, 32, 64, 1, config.block_size).rows == 32 + 60 + 64);
+  // Mixed ones leave no more room than this, whatever their lengths are.
+  for (const int64_t response : {8, 24, 64, 300})
+    for (const int64_t rounds : {1, 4})
+      CHECK(PassShape::largest(1000, 32, response, rounds, config.block_size).rows > 1000 - 4 * (1 + rounds));
+  CHECK(PassShape::largest(1000, 32, 0, 1, config.block_size).scored > 0);  // nothing to answer
 }
 
 TEST_CASE("a run that does not fit is refused with numbers and what to change") {

@@ -35,9 +35,8 @@ CacheUse largest_cache_use(const RunSettings& settings, const RunWork& work) {
   CacheUse largest;
   for (const auto& [decoding, requested] : work.generations) {
     if (decoding.cache_tokens > 0) continue;  // the settings' own limit
-    // The prompt of a repair shows a failed attempt besides.
     const RequestBudget request =
-        budget_of(2 * requested.prompt_tokens, config.block_size, decoding.max_new_tokens);
+        budget_of(requested.prompt_tokens, config.block_size, decoding.max_new_tokens);
     largest.pages = std::max(largest.pages, cache_pages(config, decoding, requested));
     largest.of_request = std::max(largest.of_request, request.pages());
   }

@@ -39,22 +39,34 @@ LongestSample longest_sample(const std::vector<Task>& tasks, const Tokenizer& to
 
 LongestSample longest_pair(const std::vector<PairSet>& sets, const Tokenizer& tokenizer,
                            const RunSettings& settings) {
-  const auto size_of = [](const TrainingPair& pair) {
-    return pair.prompt.size() + pair.reasoning.size() + pair.answer.size();
-  };
-  const TrainingPair* longest = nullptr;
+  std::string prompt, response;
   for (const PairSet& set : sets)
-    for (const TrainingPair& pair : set.pairs)
-      if (!longest || size_of(pair) > size_of(*longest)) longest = &pair;
-  LongestSample sample{static_cast<int64_t>(tokenizer.encode(longest->prompt).size()),
-                       static_cast<int64_t>(tokenizer.encode(longest->reasoning + longest->answer).size())};
-  // Longer ones are left out.
+    for (const TrainingPair& pair : set.pairs) {
+      if (pair.prompt.size() > prompt.size()) prompt = pair.prompt;
+      if (pair.reasoning.size() + pair.answer.size() > response.size())
+        response = pair.reasoning + pair.answer;
+    }
+  LongestSample sample{static_cast<int64_t>(tokenizer.encode(prompt).size()),
+                       static_cast<int64_t>(tokenizer.encode(response).size())};
+  // Pairs that are longer together are left out; responses take more rows than prompts.
   const int64_t longest_sequence = policy_shape(settings.policy).max_position;
   const int64_t asked = settings.warm_up.pairs.max_tokens;
   const int64_t most = asked > 0 ? std::min(asked, longest_sequence) : longest_sequence;
-  sample.prompt_tokens = std::min(sample.prompt_tokens, most);
-  sample.program_tokens = std::min(sample.program_tokens, most - sample.prompt_tokens);
+  sample.program_tokens = std::min(sample.program_tokens, most);
+  sample.prompt_tokens = std::min(sample.prompt_tokens, most - sample.program_tokens);
   return sample;
+}
+
+// That a repair's prompt shows besides: a response, and what was said of it.
+int64_t tokens_of_attempt(const RepairSettings& repair, const StageSettings& stage) {
+  constexpr int64_t kCharsOfToken = 2;  // at least, of code and messages
+  if (repair.probability == 0) return 0;
+  return std::min<int64_t>(stage.decoding.max_new_tokens, repair.max_program_chars / kCharsOfToken) +
+         repair.max_diagnostics_chars / kCharsOfToken;
+}
+
+int64_t most_prompt_tokens(const RunSettings& settings, const StageSettings& stage) {
+  return policy_shape(settings.policy).max_position - stage.decoding.max_new_tokens;
 }
 
 at::DeviceType device_of(const RunSettings& settings) {
@@ -102,12 +114,16 @@ RunWork work_of_run(const RunSettings& settings, const RunInputs& inputs, const 
   }
   for (const StageSettings& stage : settings.stages) {
     if (stage.steps == 0) continue;
-    const LongestSample longest =
+    LongestSample longest =
         longest_of(inputs.tasks.train, stage.stage, stage.decoding.scaffold, stage.imitation.known);
-    train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens,
-                             stage.decoding.max_new_tokens,
-                             stage.updater.objective->rounds_of_block(stage.decoding.steps_of_block(b)), b,
-                             stage.updater.objective->scored_of_block(b, stage.decoding.steps_of_block(b))));
+    longest.prompt_tokens =
+        std::min(longest.prompt_tokens + tokens_of_attempt(settings.curation.repair, stage),
+                 std::max(longest.prompt_tokens, most_prompt_tokens(settings, stage)));
+    // The most rounds make the longest sequences; of the fewest a pack has the most scored tokens.
+    for (const int64_t steps : {stage.decoding.steps_of_block(b), int64_t{1}})
+      train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens,
+                               stage.decoding.max_new_tokens, stage.updater.objective->rounds_of_block(steps),
+                               b, stage.updater.objective->scored_of_block(b, steps)));
     if (stage.imitation.known_share > 0)
       train(PassShape::largest(stage.updater.tokens_per_pack, longest.prompt_tokens, longest.program_tokens,
                                1, b));

@@ -80,20 +80,31 @@ PassShape PassShape::of(const PackedBatch& batch) { return {batch.rows(), batch.
 PassShape PassShape::largest(int64_t tokens_per_pack, int64_t prompt_tokens, int64_t response_tokens,
                              int64_t rounds, int64_t block_size, int64_t scored_of_block) {
   const auto blocks = [&](int64_t tokens) { return (tokens + block_size - 1) / block_size; };
-  const int64_t prompt = prompt_tokens / block_size * block_size, first = prompt / block_size;
-  const int64_t scored_blocks = blocks(prompt_tokens + response_tokens) - first;
+  const int64_t prompt = prompt_tokens / block_size * block_size;
+  // Where there is nothing to answer, a block stands for it.
+  const int64_t scored_blocks =
+      std::max<int64_t>(blocks(prompt_tokens + response_tokens) - prompt / block_size, 1);
   PassShape shape;
-  std::vector<PackedSegment>& segments = shape.segments;
-  do {
-    const PackedSegment given{0, 0, shape.rows, prompt, {}};
-    PackedSegment answer{shape.rows, prompt, shape.rows + prompt, (scored_blocks - 1) * block_size, {}};
-    for (int64_t block = 0; block < scored_blocks; ++block)
-      for (int64_t round = 0; round < rounds; ++round) answer.noisy_blocks.push_back(first + block);
+  const auto add = [&](int64_t given_rows, int64_t answer_blocks) {
+    const PackedSegment given{0, 0, shape.rows, given_rows, {}};
+    PackedSegment answer{
+        shape.rows, given_rows, shape.rows + given_rows, (answer_blocks - 1) * block_size, {}};
+    for (int64_t block = 0; block < answer_blocks; ++block)
+      for (int64_t round = 0; round < rounds; ++round)
+        answer.noisy_blocks.push_back(given_rows / block_size + block);
     shape.rows += given.clean_rows + answer.rows(block_size);
-    shape.scored += scored_blocks * scored_of_block;
-    if (prompt > 0) segments.push_back(given);
-    segments.push_back(std::move(answer));
-  } while (shape.rows + shape.rows / (shape.scored / (scored_blocks * scored_of_block)) <= tokens_per_pack);
+    shape.scored += answer_blocks * scored_of_block;
+    if (given_rows > 0) shape.segments.push_back(given);
+    shape.segments.push_back(std::move(answer));
+  };
+  add(prompt, scored_blocks);
+  const int64_t longest = shape.rows;
+  while (shape.rows + longest <= tokens_per_pack) add(prompt, scored_blocks);
+  // Shorter sequences fill the rest, as far as whole blocks do.
+  for (const int64_t given_rows : {prompt, int64_t{0}}) {
+    const int64_t left = tokens_per_pack - shape.rows - given_rows + block_size;
+    if (const int64_t count = left / (block_size * (1 + rounds)); count > 0) add(given_rows, count);
+  }
   return shape;
 }
 

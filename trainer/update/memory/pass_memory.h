@@ -29,7 +29,7 @@ struct PassShape {
   static PassShape of(const PackedBatch& batch);
   // The largest pack of at most `tokens_per_pack` rows, or of one longer sequence: sequences side by side
   // that have `prompt_tokens` before `response_tokens`, each of whose blocks is scored `rounds` times, with
-  // `scored_of_block` terms in all. No prompt is shared.
+  // `scored_of_block` terms in all, and shorter ones in what is left. No prompt is shared.
   static PassShape largest(int64_t tokens_per_pack, int64_t prompt_tokens, int64_t response_tokens,
                            int64_t rounds, int64_t block_size, int64_t scored_of_block);
   // Each token is scored once.
