@@ -1,0 +1,89 @@
+// Step load: records of data files.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "common/files/files.h"
+#include "tests/curation/fake_services.h"
+#include "tests/curation/pipelines.h"
+#include "tests/support/support.h"
+
+namespace bicrl::curation {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+using testing::TemporaryFolder;
+
+// A pipeline that loads tasks.json of the folder.
+std::string loads(const fs::path& folder) {
+  return concat("curation: {directory: ", (folder / "run").string(), "}\nsteps:\n  - {step: load, files: [",
+                (folder / "tasks.json").string(), "], source: toy}\n");
+}
+
+TEST_CASE("broken entry among good ones leaves a decision, not the run") {
+  const TemporaryFolder folder;
+  const auto entry = [](int idx, const nlohmann::json& level) {
+    return nlohmann::json({{"idx", idx}, {"level", level}, {"pytorch_code", module_named("#")}}).dump();
+  };
+  std::ofstream(folder.path() / "tasks.json") << entry(1, 1) << "\n{\"idx\": 2, \n"
+                                              << entry(3, "x") << "\n"
+                                              << entry(4, 1) << "\n";
+  FakeServices services;
+  run_pipeline(loads(folder.path()), services);
+  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 2);
+  const auto audit = lines_of(folder.path() / "run/audit/01-load.jsonl");
+  REQUIRE(audit.size() == 2);
+  CHECK_THAT(audit[0], ContainsSubstring("toy entry 2"));
+  CHECK_THAT(audit[1], ContainsSubstring("level"));
+}
+
+TEST_CASE("further programs of a task entry are loaded as records of their own") {
+  const TemporaryFolder folder;
+  const nlohmann::json entry = {
+      {"id", "sum"},
+      {"pytorch_code", module_named("#")},
+      {"cuda_code", "a\nb\nc\n"},
+      {"prefix", "a\n"},
+      {"middle", "b\n"},
+      {"suffix", "c\n"},
+      {"alternatives",
+       {{{"technique", "kernels=1"}, {"cuda_code", "d\n"}}, {{"cuda_code", "e\n"}, {"technique", "warp"}}}}};
+  std::ofstream(folder.path() / "tasks.json") << nlohmann::json::array({entry});
+  FakeServices services;
+  run_pipeline(loads(folder.path()), services);
+  std::vector<Record> records;
+  for (const std::string& line : lines_of(folder.path() / "run/records/01-load.jsonl"))
+    records.push_back(record_from_line(line));
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].answer.program == "a\nb\nc\n");
+  CHECK(records[1].answer.program == "d\n");
+  CHECK_FALSE(records[1].answer.has_scaffold());
+  CHECK(records[2].labels.at("technique") == "warp");
+  for (const Record& record : records) {
+    CHECK(record.task_id == "toy:sum");
+    CHECK(record.parent == (&record == records.data() ? "" : records[0].id));
+    CHECK(record.pytorch_code == records[0].pytorch_code);
+  }
+}
+
+TEST_CASE("load reads other files where none of the published ones is there") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 4);
+  write_tasks(folder.path() / "here.json", 7);
+  const auto steps = [&](const std::string& files) {
+    return concat("curation: {directory: ", (folder.path() / "run").string(),
+                  "}\nsteps:\n  - {step: load, files: [", files, "], otherwise: [",
+                  (folder.path() / "tasks.json").string(), "]}\n");
+  };
+  FakeServices services;
+  run_pipeline(steps((folder.path() / "gone.json").string()), services);
+  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 4);
+  CHECK_THAT(read_file(folder.path() / "run/card.json"), ContainsSubstring("gone.json"));
+  run_pipeline(steps((folder.path() / "here.json").string()), services);
+  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 7);
+}
+
+}  // namespace
+}  // namespace bicrl::curation
