@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "common/files/files.h"
@@ -83,6 +84,49 @@ TEST_CASE("load reads other files where none of the published ones is there") {
   CHECK_THAT(read_file(folder.path() / "run/card.json"), ContainsSubstring("gone.json"));
   run_pipeline(steps((folder.path() / "here.json").string()), services);
   CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 7);
+}
+
+TEST_CASE("entries of several files have ids of their own, and those of one task share it") {
+  const TemporaryFolder folder;
+  const auto in = [&](const std::string& name) { return (folder.path() / name).string(); };
+  const auto load = [&](const std::string& files, const std::string& more) {
+    FakeServices services;
+    fs::remove_all(folder.path() / "run");
+    run_pipeline(concat("curation: {directory: ", in("run"),
+                        "}\nsteps:\n  - {step: load, source: s, files: ", files, more, "}\n"),
+                 services);
+    CHECK(lines_of(folder.path() / "run/audit/01-load.jsonl").empty());
+    std::map<std::string, int> tasks;
+    for (const std::string& line : lines_of(folder.path() / "run/records/01-load.jsonl"))
+      ++tasks[record_from_line(line).task_id];
+    return tasks;
+  };
+  std::string pairs, answers;
+  for (int file = 0; file < 3; ++file) {
+    std::string lines;
+    for (int i = 0; i < 2; ++i)
+      lines += nlohmann::json({{"prompt", concat(file, i)}, {"response", "r"}}).dump() + "\n";
+    write_file_atomically(in(concat("pairs", file)), lines);
+    pairs += concat(file == 0 ? "[" : ", ", in(concat("pairs", file)));
+  }
+  CHECK(load(pairs + "]", "").size() == 6);
+  write_tasks(in("tasks.json"), 2);
+  for (int file = 0; file < 2; ++file) {
+    std::string lines;
+    for (int i = 0; i < 6; ++i)
+      lines += nlohmann::json({{"task_id", std::to_string(i % 2)},
+                               {"sample", i / 2},
+                               {"text", "t"},
+                               {"program", "p"},
+                               {"finish", "end_token"},
+                               {"tokens", {1}}})
+                   .dump() +
+               "\n";
+    write_file_atomically(in(concat("answers", file)), lines);
+    answers += concat(file == 0 ? "[" : ", ", in(concat("answers", file)));
+  }
+  CHECK(load(answers + "]", concat(", tasks: [", in("tasks.json"), "]")) ==
+        std::map<std::string, int>{{"s:0", 6}, {"s:1", 6}});
 }
 
 }  // namespace
