@@ -59,7 +59,7 @@ class TableConverter {
   // (kUnavailable) if the library is not installed.
   virtual void read(const std::filesystem::path& table,
                     const std::function<void(size_t number, const nlohmann::json& row)>& take) = 0;
-  // A table of JSON lines, all with the same fields.
+  // A table of JSON lines; a field that a line lacks is null in its row.
   virtual void write(const std::filesystem::path& lines, const std::filesystem::path& table) = 0;
 };
 

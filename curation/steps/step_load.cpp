@@ -81,7 +81,7 @@ class Load : public Step {
     std::string form;
     const auto take = [&](size_t, const nlohmann::json& entry) {
       if (form.empty()) form = detect_form(entry, file.string());
-      Record task = form_named(form).read(entry);
+      Record task = form_named(form).read(is_table(file) ? without_empty_fields(entry) : entry);
       const std::string id = task.task_id;
       if (!id.empty()) tasks_.emplace(id, std::move(task));
     };
@@ -113,10 +113,11 @@ class Load : public Step {
       out.drop(concat(source_, " entry ", number), "broken entry",
                concat(file.filename().string(), ": ", reason));
     };
-    const auto take = [&](size_t number, const nlohmann::json& entry) {
+    const auto take = [&](size_t number, const nlohmann::json& row) {
       if (limit_ > 0 && loaded_ >= limit_) return;
       last = static_cast<int64_t>(number);
-      if (progress.form.empty()) progress.form = form_of(entry, file);
+      if (progress.form.empty()) progress.form = form_of(row, file);
+      const nlohmann::json entry = is_table(file) ? without_empty_fields(row) : row;
       Record record;
       std::vector<Record> further;
       try {

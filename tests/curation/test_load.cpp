@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files/files.h"
+#include "curation/record.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"
@@ -66,6 +67,41 @@ TEST_CASE("further programs of a task entry are loaded as records of their own")
     CHECK(record.task_id == "toy:sum");
     CHECK(record.parent == (&record == records.data() ? "" : records[0].id));
     CHECK(record.pytorch_code == records[0].pytorch_code);
+  }
+}
+
+TEST_CASE("tables keep fields that the first of their records lacks") {
+  const TemporaryFolder folder;
+  FakeServices services;
+  const auto lines = [&](const std::string& steps) {
+    fs::remove_all(folder.path() / "run");
+    run_pipeline(concat("curation: {directory: ", (folder.path() / "run").string(), "}\nsteps:\n", steps),
+                 services);
+    return lines_of(folder.path() / "run/records/01-load.jsonl");
+  };
+  const auto load = [&](const std::string& file) {
+    return concat("  - {step: load, source: s, files: [", (folder.path() / file).string(), "]}\n");
+  };
+  const std::string code = module_named("#"), program = "class ModelNew: pass";
+  write_file_atomically(
+      folder.path() / "in.jsonl",
+      nlohmann::json({{"prompt", "p"}, {"response", program}}).dump() + "\n" +
+          nlohmann::json({{"prompt", "q"}, {"response", program}, {"pytorch_code", code}}).dump() + "\n");
+  const auto loaded = lines(load("in.jsonl") + "  - {step: write, file: ../pairs.parquet, form: pairs}\n");
+  REQUIRE(loaded.size() == 2);
+  const auto pairs = lines(load("pairs.parquet") + "  - {step: verify}\n" +
+                           "  - {step: write, file: ../records.arrow, form: records}\n");
+  REQUIRE(pairs.size() == 2);
+  CHECK(record_from_line(pairs[0]).pytorch_code.empty());
+  CHECK(record_from_line(pairs[1]).pytorch_code == code);
+  const auto verified = lines_of(folder.path() / "run/records/02-verify.jsonl");
+  const auto records = lines(load("records.arrow"));
+  REQUIRE(records.size() == 2);
+  for (size_t i = 0; i < 2; ++i) {
+    Record before = record_from_line(verified[i]), after = record_from_line(records[i]);
+    after.provenance = before.provenance;
+    CHECK(to_line(after) == to_line(before));
+    CHECK(after.verdict.has_value() == (i == 1));
   }
 }
 
