@@ -180,7 +180,11 @@ std::string with_model_class(const std::string& code, const std::string& entry_p
 
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options) {
   const Answer& answer = record.answer;
-  if (!answer.messages.empty()) return with_reasoning_as(options, answer.messages);
+  if (!answer.messages.empty()) {
+    if (answer.messages.back().role != ChatRole::kAssistant)
+      throw InputError("needs an answer, and the record's conversation ends without one");
+    return with_reasoning_as(options, answer.messages);
+  }
   if (!answer.prompt.empty())
     return with_reasoning_as(options, {{ChatRole::kUser, answer.prompt},
                                        {ChatRole::kAssistant, needed(answer.response, "a response")}});

@@ -71,8 +71,8 @@ const std::string& needed(const std::string& text, const char* what);
 // behind it.
 std::string with_model_class(const std::string& code, const std::string& entry_point);
 
-// The conversation of a record: its own, or made from its task and program. Throws InputError if there is
-// neither.
+// The conversation of a record, which ends with an answer: its own, or made from its task and program. Throws
+// InputError if there is neither.
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options);
 // From a conversation what its last turn holds: reasoning between <think> and </think>, and the program. All
 // behind an opening mark is reasoning if no closing one follows.

@@ -139,6 +139,9 @@ class Generate : public Step {
     record.provenance.seed = seed_;
     record.verdict.reset();  // it was of no sample
     record.provenance.verifier.clear();
+    record.answer.messages.clear();  // the question, and what is no sample's
+    record.answer.prompt.clear();
+    record.answer.reasoning.clear();
     const std::string text = response.at("text").get<std::string>();
     if (reasons_)
       read_response(text, record.answer);

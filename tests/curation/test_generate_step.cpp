@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files/files.h"
+#include "curation/form.h"
 #include "curation/generation_process.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
@@ -88,6 +89,23 @@ TEST_CASE("generate puts samples in the place of tasks without a program") {
   CHECK_FALSE(second.verdict);
   CHECK(second.figures.at("response_tokens") == 3);
   CHECK(result.at("b").answer.program == "known");
+}
+
+TEST_CASE("sample of a task that came with a conversation has the policy's response alone") {
+  Scripted scripted;
+  Record record = sample("a", "A", 1, 1);
+  record.answer.prompt = "Write it.";
+  record.answer.reasoning = "Of another.";
+  record.answer.messages = {{ChatRole::kUser, "Write it."}};
+  CHECK_THROWS_AS(form_named("messages").write(record, {}), InputError);
+  const StepResult result = run_step(scripted.step(""), {record}, scripted.services);
+  const Record& answered = result.at("a#1");
+  CHECK(answered.answer.reasoning.empty());
+  for (const char* form : {"messages", "pairs"}) {
+    const std::string written = form_named(form).write(answered, {}).dump();
+    CHECK_THAT(written, ContainsSubstring("ModelNew: pass  # a 0 seed 1"));
+    CHECK_THAT(written, !ContainsSubstring("Write it."));
+  }
 }
 
 TEST_CASE("generate with a reasoning part takes it apart from the program") {
