@@ -33,7 +33,9 @@ if keys.get("fail"):
 with open(keys["output"], "w") as out:
     for line in open(keys.get("tasks") or keys["prompts"]):
         entry = json.loads(line)
-        for sample in range(int(keys["samples_per_task"])):
+        if "# too long" in line:
+            continue  # as prompts that do not fit
+        for sample in range(1 if "# cut off" in line else int(keys["samples_per_task"])):
             name = entry.get("idx") or entry["id"]
             program = f"class ModelNew: pass  # {name} {sample} seed {keys['seed']}"
             answer = {"sample": sample, "finish": "end_token", "tokens": [1, 2, 3]}
@@ -106,6 +108,27 @@ TEST_CASE("sample of a task that came with a conversation has the policy's respo
     CHECK_THAT(written, ContainsSubstring("ModelNew: pass  # a 0 seed 1"));
     CHECK_THAT(written, !ContainsSubstring("Write it."));
   }
+}
+
+TEST_CASE("generate drops a task whose prompt does not fit and keeps the samples of the others") {
+  Scripted scripted;
+  std::vector<Record> records = {sample("a", "A", 1, 1), sample("b", "B", 1, 1), sample("c", "C", 1, 1)};
+  records[1].pytorch_code = module_named("# too long");
+  for (const std::string more : {", samples: 2", ", samples: 2, reasoning: true"}) {
+    const StepResult result = run_step(scripted.step(more), records, scripted.services);
+    CHECK(result.ids() == std::vector<std::string>{"a#1", "a#2", "c#1", "c#2"});
+    CHECK_THAT(result.at("c#1").answer.program, ContainsSubstring("# c 0 seed 1"));
+    CHECK(result.dropped == std::map<std::string, std::string>{{"b", "its prompt does not fit the policy"}});
+  }
+  // A task with fewer samples than were asked for is a failure, whose log is kept.
+  write_file_atomically(
+      scripted.folder.path() / "tasks.json",
+      nlohmann::json::array(
+          {nlohmann::json({{"idx", 1}, {"level", 1}, {"pytorch_code", module_named("# cut off")}})})
+          .dump());
+  CHECK_THROWS_MATCHES(run_pipeline(scripted.pipeline(", samples: 2"), scripted.services), Error,
+                       MessageMatches(ContainsSubstring("gave 1 responses")));
+  CHECK(fs::exists(scripted.folder.path() / "run/generation/generate.log"));
 }
 
 TEST_CASE("generate with a reasoning part takes it apart from the program") {
