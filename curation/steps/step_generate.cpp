@@ -38,6 +38,7 @@ class Generate : public Step {
 
   void take(Record record, Outlet& out) override {
     if (record.pytorch_code.empty()) return out.drop(record.id, "has no task's code");
+    if (!record.answer.program.empty() && batch_.empty()) return out.pass(std::move(record));
     tasks_ += record.answer.program.empty();
     batch_.push_back(std::move(record));
     if (tasks_ >= most_tasks_) answer(out);

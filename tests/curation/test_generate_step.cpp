@@ -10,6 +10,7 @@
 #include "common/files/files.h"
 #include "curation/form.h"
 #include "curation/generation_process.h"
+#include "curation/step.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/curation/record_lists.h"
@@ -91,6 +92,30 @@ TEST_CASE("generate puts samples in the place of tasks without a program") {
   CHECK_FALSE(second.verdict);
   CHECK(second.figures.at("response_tokens") == 3);
   CHECK(result.at("b").answer.program == "known");
+}
+
+TEST_CASE("generate passes on what has a program at once while no task waits") {
+  Scripted scripted;
+  struct Passed : Outlet {
+    std::vector<std::string> ids;
+    void pass(Record record) override { ids.push_back(record.id); }
+    void drop(const std::string&, const std::string&, const std::string&) override {}
+  } out;
+  Ledger ledger(scripted.folder.path() / "ledger.jsonl");
+  const StepEnvironment environment{.config_folder = "",
+                                    .directory = scripted.folder.path(),
+                                    .ledger = &ledger,
+                                    .services = &scripted.services};
+  const ConfigDocument parameters = ConfigDocument::from_text("{step: " + scripted.step("}"), "test.yaml");
+  const auto step = make_step(parameters.root(), environment);
+  for (const char* id : {"a", "b", "c"}) {
+    Record record = sample(id, id, 1, 1);
+    if (*id != 'b') record.answer.program = "known";
+    step->take(std::move(record), out);
+    CHECK(out.ids == std::vector<std::string>{"a"});
+  }
+  step->finish(out);
+  CHECK(out.ids == std::vector<std::string>{"a", "b#1", "c"});
 }
 
 TEST_CASE("sample of a task that came with a conversation has the policy's response alone") {
