@@ -116,12 +116,17 @@ std::string detect_form(const nlohmann::json& entry, const std::string& file) {
                                                    joined(missing_fields(form_named(nearest), entry)))));
 }
 
-std::string text_of(const nlohmann::json& entry, const char* field) {
+const nlohmann::json& field_of(const nlohmann::json& entry, const char* field) {
   const auto found = entry.find(field);
   if (found == entry.end()) throw InputError(concat("field '", field, "' is missing"));
-  if (!found->is_string())
-    throw InputError(concat("field '", field, "' must be a text, found ", json_excerpt(*found)));
-  std::string text = found->get<std::string>();
+  return *found;
+}
+
+std::string text_of(const nlohmann::json& entry, const char* field) {
+  const nlohmann::json& found = field_of(entry, field);
+  if (!found.is_string())
+    throw InputError(concat("field '", field, "' must be a text, found ", json_excerpt(found)));
+  std::string text = found.get<std::string>();
   if (text.find('\0') != text.npos) throw InputError(concat("field '", field, "' holds a NUL character"));
   return text;
 }

@@ -54,6 +54,7 @@ std::string detect_form(const nlohmann::json& entry, const std::string& file);
 
 // ---- For forms: fields of an entry. Each throws InputError naming the field.
 
+const nlohmann::json& field_of(const nlohmann::json& entry, const char* field);  // of whatever type
 std::string text_of(const nlohmann::json& entry, const char* field);
 std::string text_or(const nlohmann::json& entry, const char* field,
                     const std::string& fallback = "");  // null: fallback

@@ -17,7 +17,7 @@ class MessagesForm : public Form {
 
   Record read(const nlohmann::json& entry) const override {
     Record record;
-    record.answer.messages = turns_of(entry.at("messages"), "messages");
+    record.answer.messages = turns_of(field_of(entry, "messages"), "messages");
     if (record.answer.messages.back().role == ChatRole::kAssistant) {
       read_response(record.answer.messages.back().content, record.answer);
       record.answer.response.clear();  // the conversation has it
