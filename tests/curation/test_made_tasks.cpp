@@ -45,6 +45,7 @@ TEST_CASE("augment makes variants with other input sizes that still run") {
   linear.verdict = Verdict{};
   linear.answer.prompt = "Rewrite " + linear.pytorch_code;
   linear.answer.response = "program of linear";
+  linear.labels = {{"uuid", "u"}, {"problem_id", "3"}, {"published_task_id", "4"}, {"repo_name", "r"}};
   const Record fixed = task("fixed", task_of("pass", "return x.reshape(2, 3) * 2", "torch.randn(3, 2)"));
   const StepResult result =
       run_step("augment, variants: 3, factors: ['2', '0.5']", {linear, fixed}, services);
@@ -66,6 +67,9 @@ TEST_CASE("augment makes variants with other input sizes that still run") {
     CHECK_FALSE(variant.verdict);
     CHECK(variant.answer.prompt.empty());
     CHECK(variant.answer.response.empty());
+    for (const char* id_of_original : {"uuid", "problem_id", "published_task_id"})
+      CHECK_FALSE(variant.labels.contains(id_of_original));
+    CHECK(variant.labels.at("repo_name") == "r");
     CHECK(variant.figures == std::map<std::string, double>{{"reasoning_tokens", 50}});
   }
   CHECK(result.at("linear").verdict);
