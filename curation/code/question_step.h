@@ -41,11 +41,15 @@ class QuestionStep : public Step {
   virtual nlohmann::json request_for(const Record& record) const = 0;
   // Throws nlohmann's exceptions on an answer of another form: what a box says is not trusted.
   virtual Decision decide(Record record, const nlohmann::json& answer) = 0;
+  // Of a record whose code could not be asked: `kind` is a word ("too_large"), `why` what happened.
+  virtual Decision unanswered(Record /*record*/, const std::string& kind, const std::string& why) {
+    return {{}, "not examined: " + kind, why};
+  }
 
  private:
   Decision checked(Record record, const nlohmann::json& answer) try {
     if (answer.contains("failed"))
-      return {{}, concat("not examined: ", answer.at("kind").get<std::string>()), answer.at("failed")};
+      return unanswered(std::move(record), answer.at("kind").get<std::string>(), answer.at("failed"));
     return decide(std::move(record), answer);
   } catch (const nlohmann::json::exception& error) {
     return {{}, "not examined: crash", concat("a box gave an answer of another form: ", error.what())};

@@ -57,6 +57,12 @@ class Augment : public QuestionStep {
     return decision;
   }
 
+  // What cannot be run at its own sizes, or not in time, may be a sound task all the same.
+  Decision unanswered(Record record, const std::string&, const std::string&) override {
+    ++without_;
+    return {{std::move(record)}};
+  }
+
  private:
   int64_t variants_ = 2, most_elements_ = 0;
   uint64_t seed_ = 1;

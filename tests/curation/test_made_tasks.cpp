@@ -76,6 +76,22 @@ TEST_CASE("augment makes variants with other input sizes that still run") {
   // reshape(2, 3) takes six elements, which no change of one size leaves.
 }
 
+TEST_CASE(
+    "augment keeps the variants that fit beside one that does not, and the record of a task that failed") {
+  BoxServices boxes;
+  // A thousand times as many rows or columns are 8 GiB.
+  const Record large = task("large", task_of("pass", "return x * 2", "torch.randn(65536, 32)"));
+  CHECK(run_step("augment, variants: 4, factors: ['1024', '0.5']", {large}, boxes).ids() ==
+        std::vector<std::string>{"large", "large+1", "large+2"});
+  FakeServices services;
+  services.codes = FakeCodeReader([](const nlohmann::json&) {
+    return nlohmann::json{{"failed", "it needs more memory than the limit"}, {"kind", "too_large"}};
+  });
+  const StepResult result = run_step("augment", {large}, services);
+  CHECK(result.ids() == std::vector<std::string>{"large"});
+  CHECK(result.dropped.empty());
+}
+
 TEST_CASE("augment keeps the sizes of costed inputs in step") {
   BoxServices services;
   const std::string code = task_of("self.w = nn.Parameter(torch.ones(columns))", "return x * self.w",
