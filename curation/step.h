@@ -31,6 +31,7 @@ class Outlet {
 struct StepEnvironment {
   std::filesystem::path config_folder;  // relative input paths also count from here
   std::filesystem::path directory;      // of the run; relative output paths count from here
+  std::string verifier_settings;        // of the pipeline's file, that verdicts may depend on
   Ledger* ledger = nullptr;
   Services* services = nullptr;
 };

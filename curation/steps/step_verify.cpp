@@ -28,8 +28,9 @@ class Verify : public Step {
     waiting_.push_back({.record = std::move(record), .key = "", .is_ready = !asks});
     if (!asks) return;
     Waiting& asked = waiting_.back();
-    asked.key = hash_hex({grader().basis(), asked.record.pytorch_code, asked.record.reduced_sizes,
-                          asked.record.answer.program, measure_time_ ? "timed" : ""});
+    asked.key =
+        hash_hex({grader().basis(), environment_.verifier_settings, asked.record.pytorch_code,
+                  asked.record.reduced_sizes, asked.record.answer.program, measure_time_ ? "timed" : ""});
     if (const auto known = environment_.ledger->find(kKind, asked.key)) {
       asked.record.verdict = verdict_from_json(*known);
       asked.is_ready = true;

@@ -104,6 +104,7 @@ TEST_CASE("generate passes on what has a program at once while no task waits") {
   Ledger ledger(scripted.folder.path() / "ledger.jsonl");
   const StepEnvironment environment{.config_folder = "",
                                     .directory = scripted.folder.path(),
+                                    .verifier_settings = "",
                                     .ledger = &ledger,
                                     .services = &scripted.services};
   const ConfigDocument parameters = ConfigDocument::from_text("{step: " + scripted.step("}"), "test.yaml");

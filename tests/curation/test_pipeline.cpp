@@ -217,16 +217,20 @@ TEST_CASE("pipeline step runs alone on the output of the one before") {
                        MessageMatches(ContainsSubstring("did you mean write?")));
 }
 
+// A task with the program "pNUMBER".
+nlohmann::json known_pair(int number) {
+  return {{"id", number},
+          {"pytorch_code", module_named(concat("# ", number))},
+          {"cuda_code", concat("p", number)},
+          {"prefix", ""},
+          {"middle", concat("p", number)},
+          {"suffix", ""}};
+}
+
 TEST_CASE("verifier without a verdict stops the pipeline, which goes on there") {
   const TemporaryFolder folder;
   nlohmann::json pairs = nlohmann::json::array();
-  for (int i = 0; i < 9; ++i)
-    pairs.push_back({{"id", i},
-                     {"pytorch_code", module_named(concat("# ", i))},
-                     {"cuda_code", concat("p", i)},
-                     {"prefix", ""},
-                     {"middle", concat("p", i)},
-                     {"suffix", ""}});
+  for (int i = 0; i < 9; ++i) pairs.push_back(known_pair(i));
   write_file_atomically(folder.path() / "tasks.json", pairs.dump());
   FakeServices services;
   services.verdicts = FakeGrader([&](const VerificationRequest& request) {
@@ -266,6 +270,28 @@ TEST_CASE("synthesised tasks come with as many programs as asked for, or none") 
     CHECK(answers.size() == 3);
     for (const auto& [task, count] : answers) CHECK(count == programs);
   }
+}
+
+TEST_CASE(
+    "other limits of the embedded verifier ask for verdicts again, another number of workers does not") {
+  const TemporaryFolder folder;
+  write_file_atomically(folder.path() / "tasks.json", nlohmann::json::array({known_pair(0)}).dump());
+  FakeServices services;
+  const auto asked = [&](const std::string& server) {
+    const int before = services.verdicts.answered;
+    const ConfigDocument document = ConfigDocument::from_text(
+        concat(pipeline_of(folder.path(), "  - {step: verify}\n"), "verifier: {server: ", server, "}\n"),
+        "test.yaml");
+    const ConfigSection section = document.root().section("verifier").section("server");
+    section.integer("workers", 1);
+    section.section("limits").integer("run_lane_operations", 1 << 20);
+    Pipeline(document.root(), "", services).run(document.resolved_yaml());
+    return services.verdicts.answered > before;
+  };
+  CHECK(asked("{}"));
+  CHECK_FALSE(asked("{workers: 2}"));
+  CHECK(asked("{limits: {run_lane_operations: 65536}}"));
+  CHECK_FALSE(asked("{}"));  // the ledger has it
 }
 
 TEST_CASE("pipeline file with an unknown step or parameter names the nearest one") {
