@@ -1,10 +1,12 @@
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
 #include "common/files/files.h"
 #include "curation/code/code_likeness.h"
 #include "tests/curation/box_services.h"
+#include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"
 
@@ -13,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
 using testing::TemporaryFolder;
 
 const fs::path kEvaluation = bicrl::testing::source_path("tests/data/kernelbench_level1.json");
@@ -47,6 +50,34 @@ TEST_CASE("an evaluation's tasks are found renamed, restructured, with other sha
     ++(nlohmann::json::parse(line)["id"].get<std::string>().starts_with("copies") ? copies : unrelated);
   CHECK(copies == 12);
   CHECK(unrelated == 0);
+}
+
+TEST_CASE("entry of an evaluation that cannot be read is refused by file and number") {
+  const TemporaryFolder folder;
+  const fs::path evaluation = folder.path() / "evaluation.jsonl";
+  const std::string good =
+      nlohmann::json({{"prompt", "p"}, {"response", "r"}, {"pytorch_code", "x = 1"}}).dump();
+  write_tasks(folder.path() / "tasks.json", 1);
+  const auto answer = [](const nlohmann::json& request) {
+    if (request.at("code") == "x = (") return nlohmann::json{{"broken", "SyntaxError"}};
+    return nlohmann::json{{"text", "t"}, {"features", {1u}}};
+  };
+  for (const auto& [entry, why] :
+       {std::pair(nlohmann::json::object({{"prompt", "p"}, {"response", "r"}}), "has no task's code"),
+        {nlohmann::json::object({{"prompt", "p"}}), "'response' is missing"},
+        {nlohmann::json::object({{"prompt", "p"}, {"response", "r"}, {"pytorch_code", "x = ("}}),
+         "SyntaxError"}}) {
+    FakeServices services;
+    services.codes = FakeCodeReader(answer);
+    write_file_atomically(evaluation, good + "\n" + entry.dump() + "\n");
+    CHECK_THROWS_MATCHES(
+        run_pipeline(concat("curation: {directory: ", (folder.path() / "run").string(),
+                            "}\nsteps:\n  - {step: load, files: [", (folder.path() / "tasks.json").string(),
+                            "]}\n  - {step: decontaminate, against: [", evaluation.string(), "]}\n"),
+                     services),
+        InputError,
+        MessageMatches(ContainsSubstring("evaluation.jsonl, entry 2: ") && ContainsSubstring(why)));
+  }
 }
 
 TEST_CASE("with shapes to match only tasks of the same shapes are an evaluation's") {
