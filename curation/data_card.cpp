@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "common/error.h"
 #include "common/hash.h"
@@ -17,8 +18,9 @@ using Json = nlohmann::ordered_json;
 // Values of which the card counts how often each occurs; others are texts of a single record.
 constexpr const char* kCounted[] = {"source",  "licence",     "level", "operators",   "correct",
                                     "outcome", "fault_class", "clock", "has_scaffold"};
-// Labels with more values than this are ids or names.
+// Labels with more values than this are ids or names, and those with longer ones or several lines are texts.
 constexpr size_t kMostClasses = 24;
+constexpr size_t kMostBytesOfClass = 200;
 constexpr const char* kMeasured[] = {"speedup", "pass_rate", "program_lines"};
 
 class Distributions {
@@ -26,8 +28,8 @@ class Distributions {
   void add(const Record& record) {
     ++records_;
     for (const char* name : kCounted)
-      if (const auto value = value_of(record, name)) ++classes_[name][to_string(*value)];
-    for (const auto& [name, text] : record.labels) ++classes_[name][text];
+      if (const auto value = value_of(record, name)) count(name, to_string(*value));
+    for (const auto& [name, text] : record.labels) count(name, text);
     for (const char* name : kMeasured)
       if (const auto value = value_of(record, name)) numbers_[name].push_back(std::get<double>(*value));
     for (const auto& [name, number] : record.figures) numbers_[name].push_back(number);
@@ -35,8 +37,7 @@ class Distributions {
 
   Json classes() const {
     Json json = Json::object();
-    for (const auto& [name, counts] : classes_)
-      if (counts.size() <= kMostClasses) json[name] = counts;
+    for (const auto& [name, counts] : classes_) json[name] = counts;
     return json;
   }
   Json quantiles() {
@@ -54,7 +55,19 @@ class Distributions {
   int64_t records() const { return records_; }
 
  private:
+  // Values of what turns out to have no classes are forgotten at once: they may be whole programs.
+  void count(const std::string& name, const std::string& text) {
+    if (without_classes_.contains(name)) return;
+    std::map<std::string, int64_t>& counts = classes_[name];
+    const bool is_text = text.size() > kMostBytesOfClass || text.find('\n') != text.npos;
+    if (!is_text) ++counts[text];
+    if (!is_text && counts.size() <= kMostClasses) return;
+    classes_.erase(name);
+    without_classes_.insert(name);
+  }
+
   int64_t records_ = 0;
+  std::set<std::string> without_classes_;
   std::map<std::string, std::map<std::string, int64_t>> classes_;
   std::map<std::string, std::vector<double>> numbers_;
 };

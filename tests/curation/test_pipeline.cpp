@@ -309,6 +309,27 @@ TEST_CASE("pipeline file with an unknown step or parameter names the nearest one
   CHECK_FALSE(fs::exists(folder.path() / "run"));
 }
 
+TEST_CASE("data card counts classes and prints no texts and no ids") {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 30; ++i) {
+    Record record;
+    record.id = record.task_id = concat("t", i);
+    record.pytorch_code = module_named("#");
+    record.labels = {{"kind", i % 2 == 0 ? "even" : "odd"},
+                     {"number", std::to_string(i)},
+                     {"code", i == 29 ? "def f():\n  pass" : "none"},
+                     {"note", i == 29 ? std::string(201, 'x') : "none"}};
+    lines += to_line(record) + "\n";
+  }
+  write_file_atomically(folder.path() / "tasks.json", lines);
+  FakeServices services;
+  run_pipeline(pipeline_of(folder.path(), ""), services);
+  const auto classes = nlohmann::json::parse(read_file(folder.path() / "run/card.json"))["classes"];
+  CHECK(classes["kind"] == nlohmann::json({{"even", 15}, {"odd", 15}}));
+  for (const char* name : {"number", "code", "note"}) CHECK_FALSE(classes.contains(name));
+}
+
 TEST_CASE("two processes do not run one pipeline") {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "run");
