@@ -172,17 +172,6 @@ const std::string& needed(const std::string& text, const char* what) {
   return text;
 }
 
-// Published constructors take their arguments as [[positional...], {name: value}].
-std::string with_model_class(const std::string& code, const std::string& entry_point) {
-  if (entry_point == "Model" || code.find("class Model(") != code.npos) return code;
-  if (code.find("class " + entry_point) == code.npos)
-    throw InputError(
-        concat("the code has no class '", entry_point, "', which is said to be its entry point"));
-  return concat(code, code.ends_with('\n') ? "" : "\n", "\n\nclass Model(", entry_point,
-                "):\n    def __init__(self, arguments=(), keywords=None):\n"
-                "        super().__init__(*arguments, **(keywords or {}))\n");
-}
-
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options) {
   const Answer& answer = record.answer;
   if (!answer.messages.empty()) {

@@ -68,10 +68,6 @@ std::string label_of(const Record& record, const std::string& name);  // empty i
 // Throws InputError "needs WHAT, and the record has none" if the text is empty.
 const std::string& needed(const std::string& text, const char* what);
 
-// A module whose class has another name than Model, or another constructor, as a task: with a class Model
-// behind it.
-std::string with_model_class(const std::string& code, const std::string& entry_point);
-
 // The conversation of a record, which ends with an answer: its own, or made from its task and program. Throws
 // InputError if there is neither.
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options);

@@ -1,6 +1,7 @@
 // Conversations: `messages`, a list of turns that ends with the answer, as most sets for supervised training
 // have it; with the further fields of Dr.Kernel's cold-start set where they are there.
 #include "common/error.h"
+#include "curation/code/model_class.h"
 #include "curation/form.h"
 #include "curation/turns.h"
 

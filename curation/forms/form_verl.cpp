@@ -2,6 +2,7 @@
 // truth, which is the module itself.
 #include "common/error.h"
 #include "common/json.h"
+#include "curation/code/model_class.h"
 #include "curation/form.h"
 #include "curation/turns.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files/files.h"
-#include "curation/record.h"
+#include "curation/form.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"
@@ -68,6 +68,36 @@ TEST_CASE("further programs of a task entry are loaded as records of their own")
     CHECK(record.parent == (&record == records.data() ? "" : records[0].id));
     CHECK(record.pytorch_code == records[0].pytorch_code);
   }
+}
+
+TEST_CASE("module of KernelBook becomes a task of its entry point with its arguments") {
+  const Form& form = form_named("kernelbook");
+  const auto read = [&](const std::string& entry_point, const std::string& code) {
+    Record record = form.read({{"entry_point", entry_point},
+                               {"python_code", code},
+                               {"triton_code", ""},
+                               {"repo_name", ""},
+                               {"module_name", ""}});
+    record.id = "a";
+    return record;
+  };
+  const auto module = [](const std::string& name, const std::string& arguments) {
+    return concat("import torch\nclass ", name, "(torch.nn.Module): pass\ndef get_inputs(): return []\n",
+                  "def get_init_inputs():\n    return ", arguments, "\n");
+  };
+  CHECK(read("Model", module("Model", "[[], {'n':\n        4, 'm': '['}]")).pytorch_code ==
+        module("Model", "{'n':\n        4, 'm': '['}"));
+  CHECK(read("Model", module("Model", "[[4, [2]], {}]")).pytorch_code == module("Model", "[4, [2]]"));
+  for (const char* arguments : {"[]", "[[4], [2], {}]", "[[4, 2]]", "[4, {'n': 4}]"})
+    CHECK(read("Model", module("Model", arguments)).pytorch_code == module("Model", arguments));
+  CHECK_THROWS_AS(read("Model", module("Model", "[[4], {'n': 4}]")), InputError);
+  CHECK_THROWS_AS(read("Net", module("Model", "[]") + "class Net(torch.nn.Module): pass\n"), InputError);
+  // A task that was made of a module, and whose code has changed, is read again as it is.
+  Record wrapped = read("Net", module("Net", "[[4], {'n': 4}]"));
+  CHECK_THAT(wrapped.pytorch_code, ContainsSubstring("class Model(Net):"));
+  wrapped.change_code(wrapped.pytorch_code + "# larger\n");
+  const nlohmann::json written = form.write(wrapped, {});
+  CHECK(form.read(written).pytorch_code == wrapped.pytorch_code);
 }
 
 TEST_CASE("tables keep fields that the first of their records lacks") {
