@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -50,6 +51,48 @@ TEST_CASE("an evaluation's tasks are found renamed, restructured, with other sha
     ++(nlohmann::json::parse(line)["id"].get<std::string>().starts_with("copies") ? copies : unrelated);
   CHECK(copies == 12);
   CHECK(unrelated == 0);
+}
+
+TEST_CASE(
+    "tasks that differ in a value, a default or an argument of any number have other texts and functions") {
+  BoxServices services;
+  const auto answered = [&](const char* kind, const std::string& code) {
+    services.boxes.submit(&services, 0, {{"kind", kind}, {"code", code}, {"shapes", false}});
+    auto answer = services.boxes.next(&services, Milliseconds(1000));
+    while (!answer) answer = services.boxes.next(&services, Milliseconds(1000));
+    return answer->value;
+  };
+  const auto text = [&](const std::string& value, const std::string& arguments) {
+    return answered(
+        "tree", concat("rows = 4\nsize = (rows, -2 * rows)\nact = ", value,
+                       "\nclass Model:\n    def forward(self, x, ", arguments, "): return act(x)\n"))["text"];
+  };
+  const auto first = text("relu", "n=2, *, kind='sum'");
+  CHECK(first == text("relu", "m=3, *, sort='sum'"));
+  CHECK(first != text("tanh", "n=2, *, kind='sum'"));
+  CHECK(first != text("relu", "n=2, *, kind='mean'"));
+  CHECK(first != text("relu", "n=2, *rest, kind='sum'"));
+  CHECK(first != text("relu", "n=2, *, kind='sum', **rest"));
+  // A convolution with a kernel that the task holds, behind a shift by a random buffer.
+  const auto filter = [&](const std::string& kernel, const std::string& keep, int size) {
+    return concat("import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n",
+                  "        super().__init__()\n        ", keep, "torch.tensor(", kernel, "))\n",
+                  "        self.register_buffer('shift', torch.randn(", size, "))\n",
+                  "    def forward(self, x):\n        return torch.conv1d(x + self.shift, self.kernel)\n",
+                  "def get_inputs(): return [torch.randn(2, 1, ", size, ")]\n");
+  };
+  for (const std::string keep : {"self.register_buffer('kernel', ", "self.kernel = ("}) {
+    const std::string one = filter("[[[1.0, 0.0, -1.0]]]", keep, 40),
+                      longer = filter("[[[1.0, 0.0, -1.0]]]", keep, 60),
+                      other = filter("[[[1.0, -2.0, 1.0]]]", keep, 40);
+    CHECK(answered("function", one)["function"].is_string());
+    CHECK(answered("function", one) == answered("function", longer));
+    CHECK(answered("function", one) != answered("function", other));
+    const auto known = answered("examine", one)["fingerprints"];
+    CHECK_FALSE(known.empty());
+    for (const auto& fingerprint : answered("examine", other)["fingerprints"])
+      CHECK(std::ranges::count(known, fingerprint) == 0);
+  }
 }
 
 TEST_CASE("entry of an evaluation that cannot be read is refused by file and number") {
