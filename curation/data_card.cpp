@@ -139,10 +139,10 @@ DataCard make_data_card(const PipelineState& state, const std::string& yaml,
   for (const FinishedStep& step : state.steps) card.json["steps"].push_back(step_entry(step));
   card.json["sources"] = gathered(state.steps, "sources");
   card.json["files"] = gathered(state.steps, "files");
-  Json versions = Json::object();
-  for (const FinishedStep& step : state.steps)
-    if (step.card.is_object() && step.card.contains("versions")) versions.update(step.card["versions"]);
-  card.json["versions"] = versions;
+  card.json["versions"] = Json::object();
+  for (size_t i = 0; i < state.steps.size(); ++i)
+    if (const Json& of_step = state.steps[i].card; of_step.is_object() && of_step.contains("versions"))
+      card.json["versions"][concat(i + 1, " ", state.steps[i].name)] = of_step["versions"];
   card.json["classes"] = distributions.classes();
   card.json["quantiles"] = distributions.quantiles();
   return card;
@@ -158,8 +158,9 @@ std::string card_text(const DataCard& card) {
   text += "\n## Files\n\n" +
           markdown_table(json["files"], {"file", "form", "records", "left_out", "bytes", "hash"});
   text += "\n## Versions\n\n";
-  for (const auto& [name, value] : json["versions"].items())
-    text += concat("- ", name, ": `", plain(value), "`\n");
+  for (const auto& [step, versions] : json["versions"].items())
+    for (const auto& [name, value] : versions.items())
+      text += concat("- step ", step, ", ", name, ": `", plain(value), "`\n");
   text += "\n## Distributions\n\n| value | records |\n|---|---|\n";
   for (const auto& [name, counts] : json["classes"].items())
     for (const auto& [value, count] : counts.items())

@@ -218,7 +218,8 @@ size_t Pipeline::first_to_take(const std::string& resolved_yaml) const {
   for (size_t i = 0; i < standing; ++i) {
     const std::string whole = steps_[i].name;
     if (state_.steps[i].inputs != steps_[i].step->inputs()) {
-      log_info("step ", i + 1, " (", whole, ") reads a file that has changed since: it is taken again");
+      log_info("step ", i + 1, " (", whole,
+               ") depends on a file or a version that has changed since: it is taken again");
       return i;
     }
     if (!fs::exists(output_of(i, "records"))) return i;

@@ -52,7 +52,8 @@ class Step {
   virtual void finish(Outlet& /*out*/) {}
   // What the data card says of it besides counts: files, hashes, versions. Null: nothing.
   virtual nlohmann::ordered_json card() const;
-  // Hashes of the files that it reads, by path: a step whose files have changed is taken again.
+  // Hashes of the files that it reads, by path, and what else its records depend on: a step of which they
+  // have changed is taken again.
   virtual nlohmann::ordered_json inputs() const;
 };
 

@@ -20,6 +20,7 @@ class QuestionStep : public Step {
     request["code"] = record.pytorch_code;
     questions_.ask(std::move(record), {std::move(request)});
   }
+  nlohmann::ordered_json inputs() const override { return questions_.inputs(); }
   size_t waiting() const override { return questions_.waiting(); }
   size_t most_waiting() const override { return questions_.most_waiting(); }
   void advance(Outlet& out, Milliseconds patience) override {

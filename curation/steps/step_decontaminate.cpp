@@ -41,7 +41,7 @@ class Decontaminate : public Step {
   }
 
   Json inputs() const override {
-    Json hashes = Json::object();
+    Json hashes = questions_.inputs();
     for (const fs::path& file : files_) hashes[file.string()] = hash_file(file).hex;
     return hashes;
   }

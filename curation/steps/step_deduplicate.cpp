@@ -54,6 +54,7 @@ class Deduplicate : public Step {
     });
   }
 
+  Json inputs() const override { return likeness_ == "exact" ? Json::object() : questions_.inputs(); }
   Json card() const override { return {{"of", of_answers_ ? "answer" : "task"}, {"likeness", likeness_}}; }
 
  private:

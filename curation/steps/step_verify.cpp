@@ -61,6 +61,7 @@ class Verify : public Step {
     }
   }
 
+  Json inputs() const override { return {{"verifier", environment_.services->grader_basis()}}; }
   Json card() const override {
     Json card = {{"outcomes", outcomes_}};
     if (grader_) card["versions"] = {{"verifier", grader_->basis()}};

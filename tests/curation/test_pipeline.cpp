@@ -294,6 +294,28 @@ TEST_CASE(
   CHECK_FALSE(asked("{}"));  // the ledger has it
 }
 
+TEST_CASE("steps are taken again after the verifier or the boxes have changed, and the card names versions") {
+  const TemporaryFolder folder;
+  write_file_atomically(folder.path() / "tasks.json", nlohmann::json::array({known_pair(0)}).dump());
+  FakeServices services;
+  const auto asked = [&] {
+    const std::pair before(services.codes.answered, services.verdicts.answered);
+    run_pipeline(
+        pipeline_of(folder.path(), "  - {step: verify}\n  - {step: check_tasks}\n  - {step: verify}\n"),
+        services);
+    return std::pair(services.codes.answered - before.first, services.verdicts.answered - before.second);
+  };
+  CHECK(asked() == std::pair(1, 1));
+  services.codes.version = "other boxes";
+  CHECK(asked() == std::pair(1, 0));
+  services.verdicts.version = "other verifier";
+  CHECK(asked() == std::pair(0, 1));
+  CHECK(asked() == std::pair(0, 0));
+  const auto card = nlohmann::json::parse(read_file(folder.path() / "run/card.json"));
+  for (const char* step : {"2 verify", "4 verify"})
+    CHECK(card["versions"][step]["verifier"] == "other verifier");
+}
+
 TEST_CASE("pipeline file with an unknown step or parameter names the nearest one") {
   const TemporaryFolder folder;
   write_tasks(folder.path() / "tasks.json", 2);
