@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "common/error.h"
 #include "common/hash.h"
@@ -17,8 +18,9 @@ using Json = nlohmann::ordered_json;
 // Values of which the card counts how often each occurs; others are texts of a single record.
 constexpr const char* kCounted[] = {"source",  "licence",     "level", "operators",   "correct",
                                     "outcome", "fault_class", "clock", "has_scaffold"};
-// Labels with more values than this are ids or names.
+// Labels with more values than this are ids or names, and those with longer ones or several lines are texts.
 constexpr size_t kMostClasses = 24;
+constexpr size_t kMostBytesOfClass = 200;
 constexpr const char* kMeasured[] = {"speedup", "pass_rate", "program_lines"};
 
 class Distributions {
@@ -26,8 +28,8 @@ class Distributions {
   void add(const Record& record) {
     ++records_;
     for (const char* name : kCounted)
-      if (const auto value = value_of(record, name)) ++classes_[name][to_string(*value)];
-    for (const auto& [name, text] : record.labels) ++classes_[name][text];
+      if (const auto value = value_of(record, name)) count(name, to_string(*value));
+    for (const auto& [name, text] : record.labels) count(name, text);
     for (const char* name : kMeasured)
       if (const auto value = value_of(record, name)) numbers_[name].push_back(std::get<double>(*value));
     for (const auto& [name, number] : record.figures) numbers_[name].push_back(number);
@@ -35,8 +37,7 @@ class Distributions {
 
   Json classes() const {
     Json json = Json::object();
-    for (const auto& [name, counts] : classes_)
-      if (counts.size() <= kMostClasses) json[name] = counts;
+    for (const auto& [name, counts] : classes_) json[name] = counts;
     return json;
   }
   Json quantiles() {
@@ -54,7 +55,19 @@ class Distributions {
   int64_t records() const { return records_; }
 
  private:
+  // Values of what turns out to have no classes are forgotten at once: they may be whole programs.
+  void count(const std::string& name, const std::string& text) {
+    if (without_classes_.contains(name)) return;
+    std::map<std::string, int64_t>& counts = classes_[name];
+    const bool is_text = text.size() > kMostBytesOfClass || text.find('\n') != text.npos;
+    if (!is_text) ++counts[text];
+    if (!is_text && counts.size() <= kMostClasses) return;
+    classes_.erase(name);
+    without_classes_.insert(name);
+  }
+
   int64_t records_ = 0;
+  std::set<std::string> without_classes_;
   std::map<std::string, std::map<std::string, int64_t>> classes_;
   std::map<std::string, std::vector<double>> numbers_;
 };
@@ -126,10 +139,10 @@ DataCard make_data_card(const PipelineState& state, const std::string& yaml,
   for (const FinishedStep& step : state.steps) card.json["steps"].push_back(step_entry(step));
   card.json["sources"] = gathered(state.steps, "sources");
   card.json["files"] = gathered(state.steps, "files");
-  Json versions = Json::object();
-  for (const FinishedStep& step : state.steps)
-    if (step.card.is_object() && step.card.contains("versions")) versions.update(step.card["versions"]);
-  card.json["versions"] = versions;
+  card.json["versions"] = Json::object();
+  for (size_t i = 0; i < state.steps.size(); ++i)
+    if (const Json& of_step = state.steps[i].card; of_step.is_object() && of_step.contains("versions"))
+      card.json["versions"][concat(i + 1, " ", state.steps[i].name)] = of_step["versions"];
   card.json["classes"] = distributions.classes();
   card.json["quantiles"] = distributions.quantiles();
   return card;
@@ -145,8 +158,9 @@ std::string card_text(const DataCard& card) {
   text += "\n## Files\n\n" +
           markdown_table(json["files"], {"file", "form", "records", "left_out", "bytes", "hash"});
   text += "\n## Versions\n\n";
-  for (const auto& [name, value] : json["versions"].items())
-    text += concat("- ", name, ": `", plain(value), "`\n");
+  for (const auto& [step, versions] : json["versions"].items())
+    for (const auto& [name, value] : versions.items())
+      text += concat("- step ", step, ", ", name, ": `", plain(value), "`\n");
   text += "\n## Distributions\n\n| value | records |\n|---|---|\n";
   for (const auto& [name, counts] : json["classes"].items())
     for (const auto& [value, count] : counts.items())

@@ -59,4 +59,13 @@ void read_entry_file(const fs::path& file, Services& services, const EntryTaker&
   read_json_entries(read_file(file), file.string(), taker);
 }
 
+nlohmann::json without_empty_fields(nlohmann::json row) {
+  if (row.is_object())
+    for (auto field = row.begin(); field != row.end();)
+      field = field->is_null() ? row.erase(field) : std::next(field);
+  if (row.is_structured())
+    for (nlohmann::json& part : row) part = without_empty_fields(std::move(part));
+  return row;
+}
+
 }  // namespace bicrl::curation

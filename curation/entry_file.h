@@ -14,4 +14,8 @@ bool is_table(const std::filesystem::path& file);
 // whole is none; broken lines go to `taker.broken`.
 void read_entry_file(const std::filesystem::path& file, Services& services, const EntryTaker& taker);
 
+// A table's row without its empty fields, nested ones as well: in a table each row has every column, and the
+// entry that was written had some of them alone. Objects in lists keep their places.
+nlohmann::json without_empty_fields(nlohmann::json row);
+
 }  // namespace bicrl::curation

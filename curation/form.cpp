@@ -116,12 +116,17 @@ std::string detect_form(const nlohmann::json& entry, const std::string& file) {
                                                    joined(missing_fields(form_named(nearest), entry)))));
 }
 
-std::string text_of(const nlohmann::json& entry, const char* field) {
+const nlohmann::json& field_of(const nlohmann::json& entry, const char* field) {
   const auto found = entry.find(field);
   if (found == entry.end()) throw InputError(concat("field '", field, "' is missing"));
-  if (!found->is_string())
-    throw InputError(concat("field '", field, "' must be a text, found ", json_excerpt(*found)));
-  std::string text = found->get<std::string>();
+  return *found;
+}
+
+std::string text_of(const nlohmann::json& entry, const char* field) {
+  const nlohmann::json& found = field_of(entry, field);
+  if (!found.is_string())
+    throw InputError(concat("field '", field, "' must be a text, found ", json_excerpt(found)));
+  std::string text = found.get<std::string>();
   if (text.find('\0') != text.npos) throw InputError(concat("field '", field, "' holds a NUL character"));
   return text;
 }
@@ -167,20 +172,13 @@ const std::string& needed(const std::string& text, const char* what) {
   return text;
 }
 
-// Published constructors take their arguments as [[positional...], {name: value}].
-std::string with_model_class(const std::string& code, const std::string& entry_point) {
-  if (entry_point == "Model" || code.find("class Model(") != code.npos) return code;
-  if (code.find("class " + entry_point) == code.npos)
-    throw InputError(
-        concat("the code has no class '", entry_point, "', which is said to be its entry point"));
-  return concat(code, code.ends_with('\n') ? "" : "\n", "\n\nclass Model(", entry_point,
-                "):\n    def __init__(self, arguments=(), keywords=None):\n"
-                "        super().__init__(*arguments, **(keywords or {}))\n");
-}
-
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options) {
   const Answer& answer = record.answer;
-  if (!answer.messages.empty()) return with_reasoning_as(options, answer.messages);
+  if (!answer.messages.empty()) {
+    if (answer.messages.back().role != ChatRole::kAssistant)
+      throw InputError("needs an answer, and the record's conversation ends without one");
+    return with_reasoning_as(options, answer.messages);
+  }
   if (!answer.prompt.empty())
     return with_reasoning_as(options, {{ChatRole::kUser, answer.prompt},
                                        {ChatRole::kAssistant, needed(answer.response, "a response")}});

@@ -54,6 +54,7 @@ std::string detect_form(const nlohmann::json& entry, const std::string& file);
 
 // ---- For forms: fields of an entry. Each throws InputError naming the field.
 
+const nlohmann::json& field_of(const nlohmann::json& entry, const char* field);  // of whatever type
 std::string text_of(const nlohmann::json& entry, const char* field);
 std::string text_or(const nlohmann::json& entry, const char* field,
                     const std::string& fallback = "");  // null: fallback
@@ -67,12 +68,8 @@ std::string label_of(const Record& record, const std::string& name);  // empty i
 // Throws InputError "needs WHAT, and the record has none" if the text is empty.
 const std::string& needed(const std::string& text, const char* what);
 
-// A module whose class has another name than Model, or another constructor, as a task: with a class Model
-// behind it.
-std::string with_model_class(const std::string& code, const std::string& entry_point);
-
-// The conversation of a record: its own, or made from its task and program. Throws InputError if there is
-// neither.
+// The conversation of a record, which ends with an answer: its own, or made from its task and program. Throws
+// InputError if there is neither.
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options);
 // From a conversation what its last turn holds: reasoning between <think> and </think>, and the program. All
 // behind an opening mark is reasoning if no closing one follows.

@@ -238,6 +238,7 @@ void Record::change_code(std::string code) {
   answer.prompt.clear();
   answer.response.clear();
   answer.messages.clear();
+  std::erase_if(figures, [](const auto& figure) { return !figure.first.ends_with("_tokens"); });
   for (const char* copy : {"python_code", "triton_code", "original_triton_code", "ground_truth"})
     labels.erase(copy);
 }

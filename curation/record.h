@@ -57,8 +57,8 @@ struct Record {
 
   Task task() const;  // for prompts, the answer as its known program
   // Gives the task another code. What was said of the one before goes: the verdict, reduced sizes given by
-  // hand, conversations that show it, and copies of it that a form keeps as labels. The program and its
-  // reasoning part stay.
+  // hand, figures but for numbers of tokens, conversations that show it, and copies of it that a form keeps
+  // as labels. The program and its reasoning part stay.
   void change_code(std::string code);
   // The task that this one is a variant of; the task itself if it is none's. Variants share it with the
   // original.

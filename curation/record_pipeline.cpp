@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "common/clock.h"
+#include "common/config/config_diff.h"
 #include "common/config/spelling.h"
 #include "common/error.h"
 #include "common/files/files.h"
@@ -27,10 +28,21 @@ constexpr double kReportSeconds = 10;
 // They decide where a verdict is made and how long it may take, not what it says: that is in the ledger's
 // keys.
 const std::vector<std::string> kFreeKeys = {
-    "curation.directory",     "boxes.concurrent",        "verifier.addresses",
-    "verifier.access",        "verifier.max_in_flight",  "verifier.deadline_s",
-    "verifier.attempt_s",     "verifier.max_attempts",   "verifier.backoff_s",
-    "verifier.max_backoff_s", "verifier.server.workers", "verifier.memory_verdicts"};
+    "curation.directory",      "boxes.concurrent",        "verifier.addresses",
+    "verifier.access",         "verifier.max_in_flight",  "verifier.deadline_s",
+    "verifier.attempt_s",      "verifier.max_attempts",   "verifier.backoff_s",
+    "verifier.max_backoff_s",  "verifier.server.workers", "verifier.memory_verdicts",
+    "verifier.server.listen",  "verifier.server.access",  "verifier.server.metrics_listen",
+    "verifier.server.drain_s", "verifier.server.queue",   "verifier.server.scratch"};
+
+// The embedded verifier's settings that verdicts may depend on. Its description leaves some of them out: the
+// limits of a run, and those of the reference.
+std::string verifier_settings(const std::string& yaml) {
+  std::string text;
+  for (const ConfigChange& setting : config_changes("{}", yaml, kFreeKeys))
+    if (setting.key.starts_with("verifier.server.")) text += concat(setting.key, ": ", setting.after, "\n");
+  return text;
+}
 
 Record read_record(const std::string& line, const fs::path& file, int64_t number) try {
   return record_from_line(line);
@@ -206,7 +218,8 @@ size_t Pipeline::first_to_take(const std::string& resolved_yaml) const {
   for (size_t i = 0; i < standing; ++i) {
     const std::string whole = steps_[i].name;
     if (state_.steps[i].inputs != steps_[i].step->inputs()) {
-      log_info("step ", i + 1, " (", whole, ") reads a file that has changed since: it is taken again");
+      log_info("step ", i + 1, " (", whole,
+               ") depends on a file or a version that has changed since: it is taken again");
       return i;
     }
     if (!fs::exists(output_of(i, "records"))) return i;
@@ -250,6 +263,7 @@ void Pipeline::run(const std::string& resolved_yaml, const std::string& only) {
   for (const char* file : {"state.json", "pipeline.yaml", "card.md", "card.json"})
     remove_unfinished(directory() / file);
   yaml_ = resolved_yaml;
+  environment_.verifier_settings = verifier_settings(resolved_yaml);
   state_ = PipelineState::load(directory() / "state.json");
   write_file_atomically(directory() / "pipeline.yaml", resolved_yaml);
   const size_t standing = first_to_take(resolved_yaml);

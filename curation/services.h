@@ -59,7 +59,7 @@ class TableConverter {
   // (kUnavailable) if the library is not installed.
   virtual void read(const std::filesystem::path& table,
                     const std::function<void(size_t number, const nlohmann::json& row)>& take) = 0;
-  // A table of JSON lines, all with the same fields.
+  // A table of JSON lines; a field that a line lacks is null in its row.
   virtual void write(const std::filesystem::path& lines, const std::filesystem::path& table) = 0;
 };
 
@@ -77,6 +77,10 @@ class Services {
   virtual CodeReader& code_reader() = 0;
   virtual TableConverter& tables() = 0;
   virtual Generator generator() = 0;
+  // What verdicts, and answers of boxes, depend on beside the pipeline's file, without starting a verifier or
+  // a box. Verifiers that run already are asked.
+  virtual std::string grader_basis() = 0;
+  virtual std::string code_reader_basis() = 0;
   // Asked between two records: true ends the pipeline, which goes on there with the same command.
   virtual bool stop_requested() { return false; }
 };

@@ -31,6 +31,7 @@ class Outlet {
 struct StepEnvironment {
   std::filesystem::path config_folder;  // relative input paths also count from here
   std::filesystem::path directory;      // of the run; relative output paths count from here
+  std::string verifier_settings;        // of the pipeline's file, that verdicts may depend on
   Ledger* ledger = nullptr;
   Services* services = nullptr;
 };
@@ -51,7 +52,8 @@ class Step {
   virtual void finish(Outlet& /*out*/) {}
   // What the data card says of it besides counts: files, hashes, versions. Null: nothing.
   virtual nlohmann::ordered_json card() const;
-  // Hashes of the files that it reads, by path: a step whose files have changed is taken again.
+  // Hashes of the files that it reads, by path, and what else its records depend on: a step of which they
+  // have changed is taken again.
   virtual nlohmann::ordered_json inputs() const;
 };
 

@@ -68,6 +68,11 @@ std::string version_of(const fs::path& folder) {
   return hasher.hex();
 }
 
+std::string basis_of_boxes(const BoxOptions& options, const PythonInstall& python) {
+  return hash_hex({version_of(share_folder() / "curation"), kSizeVariantsVersion, python.torch_version,
+                   std::to_string(options.cpu_s), std::to_string(options.memory_mib)});
+}
+
 }  // namespace
 
 BoxOptions BoxOptions::from_config(const ConfigSection& section) {
@@ -88,8 +93,7 @@ class BoxCodeReader::Engine {
         host_(options.bwrap),
         python_(PythonInstall::find(options.python)),
         folder_(share_folder() / "curation"),
-        basis_(hash_hex({version_of(folder_), kSizeVariantsVersion, python_.torch_version,
-                         std::to_string(options.cpu_s), std::to_string(options.memory_mib)})),
+        basis_(basis_of_boxes(options, python_)),
         zygote_(host_, python_, {"task reader", "task_reader", "run", {folder_}}) {
     for (int i = 0; i < options.concurrent; ++i)
       workers_.emplace_back([this](std::stop_token stop) { work(stop); });
@@ -198,6 +202,9 @@ class BoxCodeReader::Engine {
 
 BoxCodeReader::BoxCodeReader(const BoxOptions& options) : engine_(std::make_unique<Engine>(options)) {}
 BoxCodeReader::~BoxCodeReader() = default;
+std::string BoxCodeReader::basis_of(const BoxOptions& options) {
+  return basis_of_boxes(options, PythonInstall::find(options.python));
+}
 std::string BoxCodeReader::basis() { return engine_->basis(); }
 void BoxCodeReader::submit(const void* asker, uint64_t number, const Json& request) {
   engine_->submit(asker, number, request);

@@ -25,6 +25,8 @@ class BoxCodeReader : public CodeReader {
   explicit BoxCodeReader(const BoxOptions& options);
   ~BoxCodeReader() override;
 
+  // Of such boxes, without starting one. Throws Error (kUnavailable) if there is no such interpreter.
+  static std::string basis_of(const BoxOptions& options);
   std::string basis() override;
   void submit(const void* asker, uint64_t number, const nlohmann::json& request) override;
   // Throws Error (kUnavailable) if boxes fail again and again.

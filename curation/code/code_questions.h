@@ -18,6 +18,8 @@ class CodeQuestions {
 
   explicit CodeQuestions(const StepEnvironment& environment) : environment_(environment) {}
   void ask(Record record, std::vector<nlohmann::json> requests);
+  // Of a step's inputs: what the answers depend on.
+  nlohmann::ordered_json inputs() const { return {{"boxes", environment_.services->code_reader_basis()}}; }
   size_t waiting() const { return asked_.size(); }
   size_t most_waiting() const { return environment_.services->code_reader().capacity(); }
   // Hands the records at the head that have all their answers to `take`.

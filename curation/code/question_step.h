@@ -20,6 +20,7 @@ class QuestionStep : public Step {
     request["code"] = record.pytorch_code;
     questions_.ask(std::move(record), {std::move(request)});
   }
+  nlohmann::ordered_json inputs() const override { return questions_.inputs(); }
   size_t waiting() const override { return questions_.waiting(); }
   size_t most_waiting() const override { return questions_.most_waiting(); }
   void advance(Outlet& out, Milliseconds patience) override {
@@ -41,11 +42,15 @@ class QuestionStep : public Step {
   virtual nlohmann::json request_for(const Record& record) const = 0;
   // Throws nlohmann's exceptions on an answer of another form: what a box says is not trusted.
   virtual Decision decide(Record record, const nlohmann::json& answer) = 0;
+  // Of a record whose code could not be asked: `kind` is a word ("too_large"), `why` what happened.
+  virtual Decision unanswered(Record /*record*/, const std::string& kind, const std::string& why) {
+    return {{}, "not examined: " + kind, why};
+  }
 
  private:
   Decision checked(Record record, const nlohmann::json& answer) try {
     if (answer.contains("failed"))
-      return {{}, concat("not examined: ", answer.at("kind").get<std::string>()), answer.at("failed")};
+      return unanswered(std::move(record), answer.at("kind").get<std::string>(), answer.at("failed"));
     return decide(std::move(record), answer);
   } catch (const nlohmann::json::exception& error) {
     return {{}, "not examined: crash", concat("a box gave an answer of another form: ", error.what())};

@@ -8,7 +8,7 @@ namespace {
 
 // A list of names, or a text that holds one: the published column is a text.
 std::vector<std::string> operators_in(const nlohmann::json& entry) {
-  nlohmann::json ops = entry.at("ops");
+  nlohmann::json ops = field_of(entry, "ops");
   if (ops.is_string()) {
     std::string text = ops.get<std::string>();
     for (char& c : text)

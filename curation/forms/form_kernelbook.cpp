@@ -2,6 +2,7 @@
 // own, and get_init_inputs() returns [[positional arguments], {named arguments}].
 #include "common/error.h"
 #include "common/json.h"
+#include "curation/code/model_class.h"
 #include "curation/form.h"
 
 namespace bicrl::curation {

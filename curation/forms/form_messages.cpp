@@ -1,6 +1,7 @@
 // Conversations: `messages`, a list of turns that ends with the answer, as most sets for supervised training
 // have it; with the further fields of Dr.Kernel's cold-start set where they are there.
 #include "common/error.h"
+#include "curation/code/model_class.h"
 #include "curation/form.h"
 #include "curation/turns.h"
 
@@ -17,7 +18,7 @@ class MessagesForm : public Form {
 
   Record read(const nlohmann::json& entry) const override {
     Record record;
-    record.answer.messages = turns_of(entry.at("messages"), "messages");
+    record.answer.messages = turns_of(field_of(entry, "messages"), "messages");
     if (record.answer.messages.back().role == ChatRole::kAssistant) {
       read_response(record.answer.messages.back().content, record.answer);
       record.answer.response.clear();  // the conversation has it

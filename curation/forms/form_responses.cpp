@@ -50,7 +50,9 @@ class EpisodesForm : public Form {
     keep_figures(entry, {"sample", "step", "reward"}, record);
     read_response(text_of(entry, "text"), record.answer);
     if (!record.answer.program.empty()) record.answer.response.clear();
-    if (!entry.at("verdict").is_null()) record.verdict = settled(verdict_from_json(entry.at("verdict")));
+    // Null: the response was not verified. Tables have no field of that value.
+    if (const auto verdict = entry.find("verdict"); verdict != entry.end() && !verdict->is_null())
+      record.verdict = settled(verdict_from_json(*verdict));
     record.labels["phase"] = phase;
     return record;
   }

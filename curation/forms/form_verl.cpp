@@ -2,6 +2,7 @@
 // truth, which is the module itself.
 #include "common/error.h"
 #include "common/json.h"
+#include "curation/code/model_class.h"
 #include "curation/form.h"
 #include "curation/turns.h"
 
@@ -20,9 +21,9 @@ class VerlForm : public Form {
 
   Record read(const nlohmann::json& entry) const override {
     Record record;
-    record.answer.messages = turns_of(entry.at("prompt"), "prompt");
-    const nlohmann::json& reward = entry.at("reward_model");
-    const nlohmann::json& extra = entry.at("extra_info");
+    record.answer.messages = turns_of(field_of(entry, "prompt"), "prompt");
+    const nlohmann::json& reward = field_of(entry, "reward_model");
+    const nlohmann::json& extra = field_of(entry, "extra_info");
     if (!reward.is_object() || !extra.is_object())
       throw InputError("fields 'reward_model' and 'extra_info' must be objects");
     std::string code = text_or(reward, "ground_truth");

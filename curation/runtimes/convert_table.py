@@ -1,6 +1,6 @@
 """Tables of Arrow and Parquet files as JSON lines, and back, by Arrow's own library.
     convert_table.py read TABLE          each row as {"row": {...}} on stdout and {"done": true} at the end, or {"error": why, "kind": word}
-    convert_table.py write LINES TABLE   a table of JSON lines that have the same fields
+    convert_table.py write LINES TABLE   a table of JSON lines; a field that a line lacks is null in its row
 Runs as a process of its own: a malformed file can take down no more than that."""
 import json
 import math
@@ -70,16 +70,28 @@ def rows_of(path):
             yield chunk
 
 
+def schema_of(path):
+    """The columns of all lines: what a line lacks, nested or not, another may have."""
+    schema = pa.schema([])
+    for rows in rows_of(path):
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns = {name: pa.array([row.get(name) for row in rows]) for name in names}
+        schema = pa.unify_schemas([schema, pa.table(columns).schema], promote_options="permissive")
+    return schema
+
+
+def write_rows(path, schema, target, is_parquet):
+    with pa.OSFile(target, "wb") as sink:
+        make = pq.ParquetWriter if is_parquet else pa.ipc.new_stream
+        with make(sink, schema) as out:
+            for rows in rows_of(path):
+                out.write_table(pa.Table.from_pylist(rows, schema=schema))
+
+
 def write(path, target):
     temporary = f"{target}.tmp.{os.getpid()}"
     try:
-        tables = [pa.Table.from_pylist(rows) for rows in rows_of(path)]
-        table = pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
-        if target.endswith(".parquet"):
-            pq.write_table(table, temporary)
-        else:
-            with pa.OSFile(temporary, "wb") as sink, pa.ipc.new_stream(sink, table.schema) as out:
-                out.write_table(table)
+        write_rows(path, schema_of(path), temporary, target.endswith(".parquet"))
         with open(temporary, "rb+") as done:
             os.fsync(done.fileno())
         os.replace(temporary, target)

@@ -51,6 +51,7 @@ def copied(x):
 
 class Reference:
     def __init__(self, code, init_seed=7):
+        self.code = code
         self.names = {"__name__": "task"}
         attempt("the task's code", lambda: exec(compile(code, "task", "exec"), self.names))
         for name in ("Model", "get_inputs"):

@@ -14,7 +14,7 @@ LIMIT_S = 20  # of processor time
 MOST_ROUNDS = 64
 MOST_BYTES_OF_TRIAL = 256 << 20  # of inputs, parameters and answer
 MOST_OPERATIONS_OF_TRIAL = 20_000_000_000  # about a second of one core
-UNFIT = (Raises, RuntimeError, TypeError, ValueError, NotImplementedError)  # what a task of unfit sizes ends with
+UNFIT = (Raises, MemoryError, RuntimeError, TypeError, ValueError, NotImplementedError)  # what a task of unfit sizes ends with
 
 
 class Sites:

@@ -53,8 +53,12 @@ class Names(ast.NodeTransformer):
         return ast.FunctionDef(name, self.visit_arguments(node.args), body or [ast.Pass()], [], None)
 
     def visit_arguments(self, node):
-        args = [self.visit(a) for a in node.posonlyargs + node.args + node.kwonlyargs]
-        return ast.arguments([], args, None, [], [], None, [])
+        args = [self.visit(a) for a in node.posonlyargs + node.args]
+        named = [self.visit(a) for a in node.kwonlyargs]
+        rest, keywords = [self.visit(a) if a else None for a in (node.vararg, node.kwarg)]
+        defaults = [self.visit(d) for d in node.defaults]
+        named_defaults = [self.visit(d) if d else None for d in node.kw_defaults]
+        return ast.arguments([], args, rest, named, named_defaults, keywords, defaults)
 
     def visit_ClassDef(self, node):
         return ast.ClassDef(self.short(node.name), [self.visit(b) for b in node.bases], [],
@@ -74,16 +78,38 @@ def is_library(node):
     return isinstance(node, ast.Name) and node.id in ("torch", "nn", "F", "math", "np", "functional")
 
 
+def is_number(node, numbers):
+    """Is an expression made of numbers alone, by themselves or by the names of `numbers`?"""
+    if isinstance(node, ast.Name):
+        return node.id in numbers
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+    parts = [x for x in ast.iter_child_nodes(node) if not isinstance(x, (ast.operator, ast.unaryop, ast.expr_context))]
+    return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List)) and all(is_number(x, numbers) for x in parts)
+
+
+def names_number(node, numbers):
+    """Is a statement an assignment of numbers? Its names are added to `numbers`, or taken away."""
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+        return False
+    found = is_number(node.value, numbers)
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        names = {x.id for x in ast.walk(target) if isinstance(x, ast.Name)}
+        numbers.update(names) if found else numbers.difference_update(names)
+    return found
+
+
 def normalised(code, shapes):
-    """The tree of all that is compared: classes and functions, with the makers of inputs if shapes matter."""
+    """The tree of all that is compared: classes, functions and module-level values other than numbers; all numbers and the makers of
+    inputs as well if shapes matter."""
     tree = ast.parse(code)
     names = Names(tree, shapes)
-    kept = []
+    kept, numbers = [], set()
     for node in tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)) or is_text(node):
             continue
         maker = isinstance(node, ast.FunctionDef) and node.name in INPUT_MAKERS
-        if (maker or isinstance(node, (ast.Assign, ast.AnnAssign))) and not shapes:
+        if (names_number(node, numbers) or maker) and not shapes:
             continue  # numbers by name: how large the inputs are
         kept.append(names.visit(node))
     return ast.Module(kept, [])

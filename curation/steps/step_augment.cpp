@@ -48,13 +48,19 @@ class Augment : public QuestionStep {
       other.change_code(variant.at("code").get<std::string>());
       other.labels["shapes"] = variant.at("shapes").dump();
       other.provenance.seed = seed_;
-      // They hold for the original's sizes.
-      std::erase_if(other.figures, [](const auto& figure) { return !figure.first.ends_with("_tokens"); });
+      for (const char* id_of_original : {"uuid", "problem_id", "published_task_id"})
+        other.labels.erase(id_of_original);
       decision.passed.push_back(std::move(other));
     }
     made_ += static_cast<int64_t>(decision.passed.size()) - 1;
     without_ += decision.passed.size() == 1;
     return decision;
+  }
+
+  // What cannot be run at its own sizes, or not in time, may be a sound task all the same.
+  Decision unanswered(Record record, const std::string&, const std::string&) override {
+    ++without_;
+    return {{std::move(record)}};
   }
 
  private:

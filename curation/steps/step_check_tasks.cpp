@@ -36,6 +36,7 @@ class CheckTasks : public Step {
     });
   }
 
+  Json inputs() const override { return questions_.inputs(); }
   Json card() const override {
     Json card = {{"defects_found", found_}, {"examined", examined_}};
     if (!unchecked_.empty()) card["not_looked_for_in_time"] = unchecked_;

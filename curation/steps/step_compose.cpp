@@ -55,7 +55,11 @@ class Compose : public Step {
     while (questions_.waiting() > 0) receive(out);
   }
 
-  Json inputs() const override { return {{"catalogue", hash_file(file_).hex}}; }
+  Json inputs() const override {
+    Json inputs = questions_.inputs();
+    inputs["catalogue"] = hash_file(file_).hex;
+    return inputs;
+  }
   Json card() const override {
     const Json entry = {
         {"source", source_}, {"form", "composed"}, {"licence", kOwnLicence}, {"entries", made_}};

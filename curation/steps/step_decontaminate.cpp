@@ -41,7 +41,7 @@ class Decontaminate : public Step {
   }
 
   Json inputs() const override {
-    Json hashes = Json::object();
+    Json hashes = questions_.inputs();
     for (const fs::path& file : files_) hashes[file.string()] = hash_file(file).hex;
     return hashes;
   }
@@ -66,28 +66,43 @@ class Decontaminate : public Step {
     std::vector<CodePortrait> found;
     const auto take = [&](Record record, const std::vector<nlohmann::json>& answers) {
       found.push_back(portrait_of(record.id, answers[0], answers[1]));
+      if (found.back().features.empty())
+        refuse(record.provenance.file, static_cast<size_t>(record.provenance.entry),
+               concat("its code cannot be parsed: ", answers[0].dump()));
     };
     for (const fs::path& file : files_) {
       std::string form;
-      read_entry_file(file, *environment_.services,
-                      {.take =
-                           [&](size_t number, const nlohmann::json& entry) {
-                             if (form.empty()) form = detect_form(entry, file.string());
-                             Record record = form_named(form).read(entry);
-                             record.id = concat(file.stem().string(), " ",
-                                                record.name.empty() ? concat("entry ", number) : record.name);
-                             ask(questions, std::move(record));
-                             while (questions.waiting() > questions.most_waiting())
-                               questions.advance(Milliseconds(200), take);
-                           },
-                       .broken =
-                           [&](size_t number, const std::string& reason) {
-                             throw InputError(concat(file.string(), ", entry ", number, ": ", reason,
-                                                     "; an evaluation's tasks must all be known"));
-                           }});
+      const auto take_entry = [&](size_t number, const nlohmann::json& entry) {
+        if (form.empty()) form = detect_form(entry, file.string());
+        ask(questions, task_of(form_named(form), file, number, entry));
+        while (questions.waiting() > questions.most_waiting()) questions.advance(Milliseconds(200), take);
+      };
+      const auto broken = [&](size_t number, const std::string& reason) { refuse(file, number, reason); };
+      read_entry_file(file, *environment_.services, {.take = take_entry, .broken = broken});
     }
     while (questions.waiting() > 0) questions.advance(Milliseconds(200), take);
     return found;
+  }
+
+  static Record task_of(const Form& form, const fs::path& file, size_t number, const nlohmann::json& entry) {
+    Record record;
+    try {
+      record = form.read(is_table(file) ? without_empty_fields(entry) : entry);
+    } catch (const InputError& error) {
+      refuse(file, number, error.what());
+    }
+    if (record.pytorch_code.empty()) refuse(file, number, "has no task's code");
+    record.id =
+        concat(file.stem().string(), " ", record.name.empty() ? concat("entry ", number) : record.name);
+    record.provenance.file = file.string();
+    record.provenance.entry = static_cast<int64_t>(number);
+    return record;
+  }
+
+  // A task that is not known would protect nothing.
+  [[noreturn]] static void refuse(const fs::path& file, size_t number, const std::string& reason) {
+    throw InputError(
+        concat(file.string(), ", entry ", number, ": ", reason, "; an evaluation's tasks must all be known"));
   }
 
   void decide(Record record, const CodePortrait& portrait, Outlet& out) const {

@@ -48,10 +48,13 @@ class Deduplicate : public Step {
     questions_.advance(patience, [&](Record record, const std::vector<nlohmann::json>& answers) {
       CodePortrait portrait = portrait_of("", answers.front(), nullptr);
       if (portrait.text.empty()) return out.drop(record.id, "cannot be parsed");
+      // Only likeness of trees looks at them, and a portrait of every record is kept.
+      if (likeness_ != "tree") portrait.features = std::vector<uint64_t>();
       decide(std::move(record), std::move(portrait), out);
     });
   }
 
+  Json inputs() const override { return likeness_ == "exact" ? Json::object() : questions_.inputs(); }
   Json card() const override { return {{"of", of_answers_ ? "answer" : "task"}, {"likeness", likeness_}}; }
 
  private:
@@ -69,7 +72,7 @@ class Deduplicate : public Step {
       std::string text;
       for (const std::string& word : words) text += word + "\n";
       portrait.text = hash_hex({place, text});
-      portrait.features = program_features(words);
+      if (likeness_ == "tree") portrait.features = program_features(words);
     }
     std::string why;
     if (const Known* earlier = repeated(record, portrait, place, why))

@@ -42,11 +42,11 @@ class FitToTime : public QuestionStep {
       return {
           {}, answer.at("unfit").get<std::string>(), concat(answer.at("milliseconds").get<double>(), " ms")};
     const std::string code = answer.at("code").get<std::string>();
-    record.figures["eager_ms"] = answer.at("milliseconds").get<double>();
     if (code != record.pytorch_code) {
       ++enlarged_;
       record.change_code(code);
     }
+    record.figures["eager_ms"] = answer.at("milliseconds").get<double>();
     return {{std::move(record)}};
   }
 

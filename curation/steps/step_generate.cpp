@@ -4,6 +4,7 @@
 //   reasoning: true asks in a conversation and takes a part between <think> and </think> apart; false asks
 //   for the program as in training; prompt_style
 // A batch enters the ledger as a whole, so that a kill loses at most the one under way.
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
@@ -37,6 +38,7 @@ class Generate : public Step {
 
   void take(Record record, Outlet& out) override {
     if (record.pytorch_code.empty()) return out.drop(record.id, "has no task's code");
+    if (!record.answer.program.empty() && batch_.empty()) return out.pass(std::move(record));
     tasks_ += record.answer.program.empty();
     batch_.push_back(std::move(record));
     if (tasks_ >= most_tasks_) answer(out);
@@ -70,8 +72,14 @@ class Generate : public Step {
         out.pass(std::move(record));
         continue;
       }
-      for (int64_t sample = 0; sample < samples_; ++sample)
-        out.pass(sample_of(record, sample, responses.at(next++)));
+      const size_t first = next;
+      next += static_cast<size_t>(samples_);
+      if (responses.at(first).is_null()) {
+        out.drop(record.id, "its prompt does not fit the policy");
+        continue;
+      }
+      for (size_t sample = 0; first + sample < next; ++sample)
+        out.pass(sample_of(record, static_cast<int64_t>(sample), responses.at(first + sample)));
     }
     batch_.clear();
     tasks_ = 0;
@@ -84,11 +92,8 @@ class Generate : public Step {
     const std::string key = hash_hex({basis(), generator().version, prompts, std::to_string(samples_),
                                       std::to_string(seed_), style_, reasons_ ? "reasoning" : ""});
     if (const auto known = environment_.ledger->find(kKind, key)) return *known;
-    nlohmann::json responses = generated(prompts);
-    if (responses.size() != asked.size() * static_cast<size_t>(samples_))
-      throw Error(concat("bicrl generate gave ", responses.size(), " responses instead of ", samples_,
-                         " to each of ", asked.size(), " tasks (", (folder() / "generate.log").string(),
-                         ")"));
+    const nlohmann::json responses = in_order(asked, generated(prompts));
+    fs::remove_all(folder());  // with the log, which a failure names
     environment_.ledger->keep(kKind, key, responses);
     return responses;
   }
@@ -107,7 +112,7 @@ class Generate : public Step {
   fs::path folder() const { return environment_.directory / "generation"; }
 
   // A batch begins anew after a kill: its responses depend on what is generated beside them, to rounding.
-  nlohmann::json generated(const std::string& prompts) {
+  std::vector<nlohmann::json> generated(const std::string& prompts) {
     fs::remove_all(folder());
     make_folders(folder(), system_files());
     const fs::path asked = folder() / "asked.jsonl";
@@ -121,15 +126,41 @@ class Generate : public Step {
     }
     job.overrides.push_back(concat("samples_per_task=", samples_));
     job.overrides.push_back(concat("seed=", seed_));
-    nlohmann::json kept = nlohmann::json::array();
-    for (const nlohmann::json& response :
-         generate_responses(job, [this] { return environment_.services->stop_requested(); }))
-      kept.push_back({{"text", response.at("text")},
-                      {"program", response.value("program", "")},
-                      {"finish", response.value("finish", "")},
-                      {"tokens", response.at("tokens").size()}});
-    fs::remove_all(folder());
-    return kept;
+    return generate_responses(job, [this] { return environment_.services->stop_requested(); });
+  }
+
+  // What is kept of the responses, in the order of tasks and samples. The program leaves out prompts that do
+  // not fit the policy: null stands for the samples of such a task.
+  nlohmann::json in_order(const std::vector<const Record*>& asked,
+                          const std::vector<nlohmann::json>& given) const {
+    std::map<std::pair<std::string, int64_t>, const nlohmann::json*> by_name;
+    for (const nlohmann::json& response : given)
+      by_name[{response.at(reasons_ ? "id" : "task_id").get<std::string>(),
+               response.at("sample").get<int64_t>()}] = &response;
+    nlohmann::json ordered = nlohmann::json::array();
+    int64_t found = 0;
+    bool is_whole = true;
+    for (const Record* record : asked) {
+      const int64_t before = found;
+      for (int64_t sample = 0; sample < samples_; ++sample) {
+        const auto response = by_name.find({record->id, sample});
+        found += response != by_name.end();
+        ordered.push_back(response == by_name.end() ? nlohmann::json() : kept(*response->second));
+      }
+      is_whole = is_whole && (found == before || found == before + samples_);
+    }
+    if (found == 0 || !is_whole || static_cast<size_t>(found) != given.size())
+      throw Error(concat("bicrl generate gave ", given.size(), " responses, which are not ", samples_,
+                         " to each task that fits, of ", asked.size(), " (",
+                         (folder() / "generate.log").string(), ")"));
+    return ordered;
+  }
+
+  static nlohmann::json kept(const nlohmann::json& response) {
+    return {{"text", response.at("text")},
+            {"program", response.value("program", "")},
+            {"finish", response.value("finish", "")},
+            {"tokens", response.at("tokens").size()}};
   }
 
   Record sample_of(const Record& task, int64_t sample, const nlohmann::json& response) {
@@ -139,6 +170,9 @@ class Generate : public Step {
     record.provenance.seed = seed_;
     record.verdict.reset();  // it was of no sample
     record.provenance.verifier.clear();
+    record.answer.messages.clear();  // the question, and what is no sample's
+    record.answer.prompt.clear();
+    record.answer.reasoning.clear();
     const std::string text = response.at("text").get<std::string>();
     if (reasons_)
       read_response(text, record.answer);

@@ -81,7 +81,7 @@ class Load : public Step {
     std::string form;
     const auto take = [&](size_t, const nlohmann::json& entry) {
       if (form.empty()) form = detect_form(entry, file.string());
-      Record task = form_named(form).read(entry);
+      Record task = form_named(form).read(is_table(file) ? without_empty_fields(entry) : entry);
       const std::string id = task.task_id;
       if (!id.empty()) tasks_.emplace(id, std::move(task));
     };
@@ -105,15 +105,19 @@ class Load : public Step {
 
   void load_file(const fs::path& file, Outlet& out) {
     Progress progress;
+    int64_t last = 0;
     const auto broken = [&](size_t number, const std::string& reason) {
+      last = static_cast<int64_t>(number);
       ++progress.entries;
       ++progress.broken;
       out.drop(concat(source_, " entry ", number), "broken entry",
                concat(file.filename().string(), ": ", reason));
     };
-    const auto take = [&](size_t number, const nlohmann::json& entry) {
+    const auto take = [&](size_t number, const nlohmann::json& row) {
       if (limit_ > 0 && loaded_ >= limit_) return;
-      if (progress.form.empty()) progress.form = form_of(entry, file);
+      last = static_cast<int64_t>(number);
+      if (progress.form.empty()) progress.form = form_of(row, file);
+      const nlohmann::json entry = is_table(file) ? without_empty_fields(row) : row;
       Record record;
       std::vector<Record> further;
       try {
@@ -129,6 +133,7 @@ class Load : public Step {
       for (Record& each : further) out.pass(std::move(each));
     };
     read_entry_file(file, *environment_.services, {.take = take, .broken = broken});
+    before_ += last;
     if (progress.entries == 0 && !(limit_ > 0 && loaded_ >= limit_))
       throw InputError(concat(file.string(), ": holds no entry"));
     const FileHash hash = hash_file(file);
@@ -165,14 +170,11 @@ class Load : public Step {
     add_task(record);
     if (progress.form != "records") {
       const std::string own = !record.task_id.empty() ? record.task_id : own_id(entry, record);
-      record.task_id = concat(source_, ":", own.empty() ? std::to_string(number) : own);
+      record.task_id = own.empty() ? free_task_id(number) : concat(source_, ":", own);
       record.id = record.task_id;
     }
-    if (ids_.contains(record.id)) {
-      // Several answers to one task: a published set names them by the task alone.
-      record.id = concat(record.id, "#", number);
-      if (ids_.contains(record.id)) throw InputError(concat("the id '", record.id, "' is taken"));
-    }
+    // Several answers to one task: a published set names them by the task alone.
+    if (ids_.contains(record.id)) record.id = free_id(record.id, before_ + number);
     ids_.insert(record.id);
     Provenance& p = record.provenance;
     p.source = source_;
@@ -186,14 +188,25 @@ class Load : public Step {
     return record;
   }
 
+  // Of an entry without an id: its number, counted on over the files. It is no task's that was loaded before.
+  std::string free_task_id(int64_t number) {
+    while (ids_.contains(concat(source_, ":", before_ + number))) ++before_;
+    return concat(source_, ":", before_ + number);
+  }
+
+  // "ID#N" with the first N from `number` on that no record has.
+  std::string free_id(const std::string& id, int64_t number) const {
+    while (ids_.contains(concat(id, "#", number))) ++number;
+    return concat(id, "#", number);
+  }
+
   // An entry's other programs: records that name the first as their parent.
   std::vector<Record> further_of(const nlohmann::json& entry, const Record& first, const Progress& progress) {
     std::vector<Record> further = form_named(progress.form).read_further(entry, first);
     for (size_t i = 0; i < further.size(); ++i) {
-      further[i].id = concat(first.id, "#", i + 2);
+      further[i].id = free_id(first.id, static_cast<int64_t>(i) + 2);
       further[i].parent = first.id;
-      if (!ids_.insert(further[i].id).second)
-        throw InputError(concat("the id '", further[i].id, "' is taken"));
+      ids_.insert(further[i].id);
     }
     return further;
   }
@@ -212,6 +225,7 @@ class Load : public Step {
   std::map<std::string, Record> tasks_;  // by id
   std::vector<std::string> missing_;
   int64_t limit_ = 0, loaded_ = 0;
+  int64_t before_ = 0;  // numbers of entries of the files before
   std::set<std::string> ids_;
   Json sources_ = Json::array();
 };

@@ -28,8 +28,9 @@ class Verify : public Step {
     waiting_.push_back({.record = std::move(record), .key = "", .is_ready = !asks});
     if (!asks) return;
     Waiting& asked = waiting_.back();
-    asked.key = hash_hex({grader().basis(), asked.record.pytorch_code, asked.record.reduced_sizes,
-                          asked.record.answer.program, measure_time_ ? "timed" : ""});
+    asked.key =
+        hash_hex({grader().basis(), environment_.verifier_settings, asked.record.pytorch_code,
+                  asked.record.reduced_sizes, asked.record.answer.program, measure_time_ ? "timed" : ""});
     if (const auto known = environment_.ledger->find(kKind, asked.key)) {
       asked.record.verdict = verdict_from_json(*known);
       asked.is_ready = true;
@@ -60,6 +61,7 @@ class Verify : public Step {
     }
   }
 
+  Json inputs() const override { return {{"verifier", environment_.services->grader_basis()}}; }
   Json card() const override {
     Json card = {{"outcomes", outcomes_}};
     if (grader_) card["versions"] = {{"verifier", grader_->basis()}};

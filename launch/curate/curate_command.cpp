@@ -117,6 +117,15 @@ class CommandServices : public curation::Services {
                                   curation::program_hash(fs::read_symlink("/proc/self/exe")));
     return {.program = {}, .version = generator_version_};
   }
+  // The embedded verifier is this program.
+  std::string grader_basis() override {
+    const bool is_embedded = verifier_.addresses.empty() || server_;
+    return is_embedded ? generator().version : grader().basis();
+  }
+  std::string code_reader_basis() override {
+    if (code_basis_.empty()) code_basis_ = curation::BoxCodeReader::basis_of(boxes_);
+    return code_basis_;
+  }
   bool stop_requested() override { return bicrl::stop_requested(); }
 
   void write_logs_to(const fs::path& directory) { log_path_ = (directory / "verifier.log").string(); }
@@ -128,6 +137,7 @@ class CommandServices : public curation::Services {
   curation::TableProcess tables_;
   std::string log_path_;
   std::string generator_version_;  // of a program between two releases, too
+  std::string code_basis_;
   std::unique_ptr<EmbeddedVerifier> server_;
   std::unique_ptr<ServiceGrader> grader_;
   std::unique_ptr<curation::BoxCodeReader> reader_;

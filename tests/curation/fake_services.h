@@ -15,7 +15,7 @@ class FakeCodeReader : public CodeReader {
  public:
   using Answer = std::function<nlohmann::json(const nlohmann::json& request)>;
   explicit FakeCodeReader(Answer answer) : answer_(std::move(answer)) {}
-  std::string basis() override { return "fake"; }
+  std::string basis() override { return version; }
   void submit(const void* asker, uint64_t number, const nlohmann::json& request) override {
     asked_[asker].push_back({number, answer_(request)});
   }
@@ -29,6 +29,7 @@ class FakeCodeReader : public CodeReader {
   }
   size_t capacity() const override { return 8; }
   int answered = 0;
+  std::string version = "fake";
 
  private:
   Answer answer_;
@@ -40,7 +41,7 @@ class FakeGrader : public Grader {
  public:
   using Answer = std::function<Verdict(const VerificationRequest& request)>;
   explicit FakeGrader(Answer answer) : answer_(std::move(answer)) {}
-  std::string basis() override { return "fake verifier"; }
+  std::string basis() override { return version; }
   void submit(const void* asker, const VerificationRequest& request) override {
     asked_[asker].push_back(request);
   }
@@ -56,6 +57,7 @@ class FakeGrader : public Grader {
   }
   size_t capacity() const override { return 8; }
   int answered = 0;
+  std::string version = "fake verifier";
 
  private:
   Answer answer_;
@@ -84,6 +86,8 @@ class FakeServices : public Services {
   CodeReader& code_reader() override { return codes; }
   TableConverter& tables() override { return arrow; }
   Generator generator() override { return policy; }
+  std::string grader_basis() override { return verdicts.basis(); }
+  std::string code_reader_basis() override { return codes.basis(); }
   bool stop_requested() override { return stop(); }
 };
 

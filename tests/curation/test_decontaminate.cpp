@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
 #include "common/files/files.h"
 #include "curation/code/code_likeness.h"
 #include "tests/curation/box_services.h"
+#include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"
 
@@ -13,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
 using testing::TemporaryFolder;
 
 const fs::path kEvaluation = bicrl::testing::source_path("tests/data/kernelbench_level1.json");
@@ -47,6 +51,76 @@ TEST_CASE("an evaluation's tasks are found renamed, restructured, with other sha
     ++(nlohmann::json::parse(line)["id"].get<std::string>().starts_with("copies") ? copies : unrelated);
   CHECK(copies == 12);
   CHECK(unrelated == 0);
+}
+
+TEST_CASE(
+    "tasks that differ in a value, a default or an argument of any number have other texts and functions") {
+  BoxServices services;
+  const auto answered = [&](const char* kind, const std::string& code) {
+    services.boxes.submit(&services, 0, {{"kind", kind}, {"code", code}, {"shapes", false}});
+    auto answer = services.boxes.next(&services, Milliseconds(1000));
+    while (!answer) answer = services.boxes.next(&services, Milliseconds(1000));
+    return answer->value;
+  };
+  const auto text = [&](const std::string& value, const std::string& arguments) {
+    return answered(
+        "tree", concat("rows = 4\nsize = (rows, -2 * rows)\nact = ", value,
+                       "\nclass Model:\n    def forward(self, x, ", arguments, "): return act(x)\n"))["text"];
+  };
+  const auto first = text("relu", "n=2, *, kind='sum'");
+  CHECK(first == text("relu", "m=3, *, sort='sum'"));
+  CHECK(first != text("tanh", "n=2, *, kind='sum'"));
+  CHECK(first != text("relu", "n=2, *, kind='mean'"));
+  CHECK(first != text("relu", "n=2, *rest, kind='sum'"));
+  CHECK(first != text("relu", "n=2, *, kind='sum', **rest"));
+  // A convolution with a kernel that the task holds, behind a shift by a random buffer.
+  const auto filter = [&](const std::string& kernel, const std::string& keep, int size) {
+    return concat("import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n",
+                  "        super().__init__()\n        ", keep, "torch.tensor(", kernel, "))\n",
+                  "        self.register_buffer('shift', torch.randn(", size, "))\n",
+                  "    def forward(self, x):\n        return torch.conv1d(x + self.shift, self.kernel)\n",
+                  "def get_inputs(): return [torch.randn(2, 1, ", size, ")]\n");
+  };
+  for (const std::string keep : {"self.register_buffer('kernel', ", "self.kernel = ("}) {
+    const std::string one = filter("[[[1.0, 0.0, -1.0]]]", keep, 40),
+                      longer = filter("[[[1.0, 0.0, -1.0]]]", keep, 60),
+                      other = filter("[[[1.0, -2.0, 1.0]]]", keep, 40);
+    CHECK(answered("function", one)["function"].is_string());
+    CHECK(answered("function", one) == answered("function", longer));
+    CHECK(answered("function", one) != answered("function", other));
+    const auto known = answered("examine", one)["fingerprints"];
+    CHECK_FALSE(known.empty());
+    for (const auto& fingerprint : answered("examine", other)["fingerprints"])
+      CHECK(std::ranges::count(known, fingerprint) == 0);
+  }
+}
+
+TEST_CASE("entry of an evaluation that cannot be read is refused by file and number") {
+  const TemporaryFolder folder;
+  const fs::path evaluation = folder.path() / "evaluation.jsonl";
+  const std::string good =
+      nlohmann::json({{"prompt", "p"}, {"response", "r"}, {"pytorch_code", "x = 1"}}).dump();
+  write_tasks(folder.path() / "tasks.json", 1);
+  const auto answer = [](const nlohmann::json& request) {
+    if (request.at("code") == "x = (") return nlohmann::json{{"broken", "SyntaxError"}};
+    return nlohmann::json{{"text", "t"}, {"features", {1u}}};
+  };
+  for (const auto& [entry, why] :
+       {std::pair(nlohmann::json::object({{"prompt", "p"}, {"response", "r"}}), "has no task's code"),
+        {nlohmann::json::object({{"prompt", "p"}}), "'response' is missing"},
+        {nlohmann::json::object({{"prompt", "p"}, {"response", "r"}, {"pytorch_code", "x = ("}}),
+         "SyntaxError"}}) {
+    FakeServices services;
+    services.codes = FakeCodeReader(answer);
+    write_file_atomically(evaluation, good + "\n" + entry.dump() + "\n");
+    CHECK_THROWS_MATCHES(
+        run_pipeline(concat("curation: {directory: ", (folder.path() / "run").string(),
+                            "}\nsteps:\n  - {step: load, files: [", (folder.path() / "tasks.json").string(),
+                            "]}\n  - {step: decontaminate, against: [", evaluation.string(), "]}\n"),
+                     services),
+        InputError,
+        MessageMatches(ContainsSubstring("evaluation.jsonl, entry 2: ") && ContainsSubstring(why)));
+  }
 }
 
 TEST_CASE("with shapes to match only tasks of the same shapes are an evaluation's") {

@@ -207,6 +207,36 @@ TEST_CASE("form refuses an entry without its field and names it") {
                        MessageMatches(ContainsSubstring("nearest is concur")));
 }
 
+TEST_CASE("entry without a field or with a field of another type is read or refused") {
+  auto entries = published_entries();
+  entries.push_back({"cuda_agent", {{"ops", "[]"}, {"data_source", "d"}, {"code", kModule}}});
+  entries.push_back({"episodes",
+                     {{"task", "t"},
+                      {"sample", 0},
+                      {"phase", "end_to_end"},
+                      {"step", 1},
+                      {"text", ""},
+                      {"verdict", nullptr},
+                      {"reward", 0}}});
+  const auto read_or_refuse = [](const std::string& form, const Json& entry) {
+    try {
+      form_named(form).read(entry);
+    } catch (const InputError&) {
+    }
+  };
+  for (const auto& [name, entry] : entries)
+    for (const auto& [field, value] : entry.items()) {
+      INFO(name << " " << field);
+      Json lacking = entry, other = entry;
+      lacking.erase(field);
+      other[field] = 7;
+      CHECK_NOTHROW(read_or_refuse(name, lacking));
+      CHECK_NOTHROW(read_or_refuse(name, other));
+    }
+  CHECK_THROWS_MATCHES(form_named("messages").read({{"uuid", "u"}}), InputError,
+                       MessageMatches(ContainsSubstring("'messages' is missing")));
+}
+
 std::string loads(const fs::path& folder, const std::string& file, const std::string& more = "") {
   return concat("curation: {directory: ", (folder / "run").string(), "}\nsteps:\n  - {step: load, files: [",
                 (folder / file).string(), "], source: s}\n", more);

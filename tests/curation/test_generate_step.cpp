@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files/files.h"
+#include "curation/form.h"
 #include "curation/generation_process.h"
+#include "curation/step.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/curation/record_lists.h"
@@ -32,7 +34,9 @@ if keys.get("fail"):
 with open(keys["output"], "w") as out:
     for line in open(keys.get("tasks") or keys["prompts"]):
         entry = json.loads(line)
-        for sample in range(int(keys["samples_per_task"])):
+        if "# too long" in line:
+            continue  # as prompts that do not fit
+        for sample in range(1 if "# cut off" in line else int(keys["samples_per_task"])):
             name = entry.get("idx") or entry["id"]
             program = f"class ModelNew: pass  # {name} {sample} seed {keys['seed']}"
             answer = {"sample": sample, "finish": "end_token", "tokens": [1, 2, 3]}
@@ -88,6 +92,69 @@ TEST_CASE("generate puts samples in the place of tasks without a program") {
   CHECK_FALSE(second.verdict);
   CHECK(second.figures.at("response_tokens") == 3);
   CHECK(result.at("b").answer.program == "known");
+}
+
+TEST_CASE("generate passes on what has a program at once while no task waits") {
+  Scripted scripted;
+  struct Passed : Outlet {
+    std::vector<std::string> ids;
+    void pass(Record record) override { ids.push_back(record.id); }
+    void drop(const std::string&, const std::string&, const std::string&) override {}
+  } out;
+  Ledger ledger(scripted.folder.path() / "ledger.jsonl");
+  const StepEnvironment environment{.config_folder = "",
+                                    .directory = scripted.folder.path(),
+                                    .verifier_settings = "",
+                                    .ledger = &ledger,
+                                    .services = &scripted.services};
+  const ConfigDocument parameters = ConfigDocument::from_text("{step: " + scripted.step("}"), "test.yaml");
+  const auto step = make_step(parameters.root(), environment);
+  for (const char* id : {"a", "b", "c"}) {
+    Record record = sample(id, id, 1, 1);
+    if (*id != 'b') record.answer.program = "known";
+    step->take(std::move(record), out);
+    CHECK(out.ids == std::vector<std::string>{"a"});
+  }
+  step->finish(out);
+  CHECK(out.ids == std::vector<std::string>{"a", "b#1", "c"});
+}
+
+TEST_CASE("sample of a task that came with a conversation has the policy's response alone") {
+  Scripted scripted;
+  Record record = sample("a", "A", 1, 1);
+  record.answer.prompt = "Write it.";
+  record.answer.reasoning = "Of another.";
+  record.answer.messages = {{ChatRole::kUser, "Write it."}};
+  CHECK_THROWS_AS(form_named("messages").write(record, {}), InputError);
+  const StepResult result = run_step(scripted.step(""), {record}, scripted.services);
+  const Record& answered = result.at("a#1");
+  CHECK(answered.answer.reasoning.empty());
+  for (const char* form : {"messages", "pairs"}) {
+    const std::string written = form_named(form).write(answered, {}).dump();
+    CHECK_THAT(written, ContainsSubstring("ModelNew: pass  # a 0 seed 1"));
+    CHECK_THAT(written, !ContainsSubstring("Write it."));
+  }
+}
+
+TEST_CASE("generate drops a task whose prompt does not fit and keeps the samples of the others") {
+  Scripted scripted;
+  std::vector<Record> records = {sample("a", "A", 1, 1), sample("b", "B", 1, 1), sample("c", "C", 1, 1)};
+  records[1].pytorch_code = module_named("# too long");
+  for (const std::string more : {", samples: 2", ", samples: 2, reasoning: true"}) {
+    const StepResult result = run_step(scripted.step(more), records, scripted.services);
+    CHECK(result.ids() == std::vector<std::string>{"a#1", "a#2", "c#1", "c#2"});
+    CHECK_THAT(result.at("c#1").answer.program, ContainsSubstring("# c 0 seed 1"));
+    CHECK(result.dropped == std::map<std::string, std::string>{{"b", "its prompt does not fit the policy"}});
+  }
+  // A task with fewer samples than were asked for is a failure, whose log is kept.
+  write_file_atomically(
+      scripted.folder.path() / "tasks.json",
+      nlohmann::json::array(
+          {nlohmann::json({{"idx", 1}, {"level", 1}, {"pytorch_code", module_named("# cut off")}})})
+          .dump());
+  CHECK_THROWS_MATCHES(run_pipeline(scripted.pipeline(", samples: 2"), scripted.services), Error,
+                       MessageMatches(ContainsSubstring("gave 1 responses")));
+  CHECK(fs::exists(scripted.folder.path() / "run/generation/generate.log"));
 }
 
 TEST_CASE("generate with a reasoning part takes it apart from the program") {

@@ -45,6 +45,7 @@ TEST_CASE("augment makes variants with other input sizes that still run") {
   linear.verdict = Verdict{};
   linear.answer.prompt = "Rewrite " + linear.pytorch_code;
   linear.answer.response = "program of linear";
+  linear.labels = {{"uuid", "u"}, {"problem_id", "3"}, {"published_task_id", "4"}, {"repo_name", "r"}};
   const Record fixed = task("fixed", task_of("pass", "return x.reshape(2, 3) * 2", "torch.randn(3, 2)"));
   const StepResult result =
       run_step("augment, variants: 3, factors: ['2', '0.5']", {linear, fixed}, services);
@@ -66,10 +67,29 @@ TEST_CASE("augment makes variants with other input sizes that still run") {
     CHECK_FALSE(variant.verdict);
     CHECK(variant.answer.prompt.empty());
     CHECK(variant.answer.response.empty());
+    for (const char* id_of_original : {"uuid", "problem_id", "published_task_id"})
+      CHECK_FALSE(variant.labels.contains(id_of_original));
+    CHECK(variant.labels.at("repo_name") == "r");
     CHECK(variant.figures == std::map<std::string, double>{{"reasoning_tokens", 50}});
   }
   CHECK(result.at("linear").verdict);
   // reshape(2, 3) takes six elements, which no change of one size leaves.
+}
+
+TEST_CASE(
+    "augment keeps the variants that fit beside one that does not, and the record of a task that failed") {
+  BoxServices boxes;
+  // A thousand times as many rows or columns are 8 GiB.
+  const Record large = task("large", task_of("pass", "return x * 2", "torch.randn(65536, 32)"));
+  CHECK(run_step("augment, variants: 4, factors: ['1024', '0.5']", {large}, boxes).ids() ==
+        std::vector<std::string>{"large", "large+1", "large+2"});
+  FakeServices services;
+  services.codes = FakeCodeReader([](const nlohmann::json&) {
+    return nlohmann::json{{"failed", "it needs more memory than the limit"}, {"kind", "too_large"}};
+  });
+  const StepResult result = run_step("augment", {large}, services);
+  CHECK(result.ids() == std::vector<std::string>{"large"});
+  CHECK(result.dropped.empty());
 }
 
 TEST_CASE("augment keeps the sizes of costed inputs in step") {

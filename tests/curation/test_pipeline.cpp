@@ -217,16 +217,20 @@ TEST_CASE("pipeline step runs alone on the output of the one before") {
                        MessageMatches(ContainsSubstring("did you mean write?")));
 }
 
+// A task with the program "pNUMBER".
+nlohmann::json known_pair(int number) {
+  return {{"id", number},
+          {"pytorch_code", module_named(concat("# ", number))},
+          {"cuda_code", concat("p", number)},
+          {"prefix", ""},
+          {"middle", concat("p", number)},
+          {"suffix", ""}};
+}
+
 TEST_CASE("verifier without a verdict stops the pipeline, which goes on there") {
   const TemporaryFolder folder;
   nlohmann::json pairs = nlohmann::json::array();
-  for (int i = 0; i < 9; ++i)
-    pairs.push_back({{"id", i},
-                     {"pytorch_code", module_named(concat("# ", i))},
-                     {"cuda_code", concat("p", i)},
-                     {"prefix", ""},
-                     {"middle", concat("p", i)},
-                     {"suffix", ""}});
+  for (int i = 0; i < 9; ++i) pairs.push_back(known_pair(i));
   write_file_atomically(folder.path() / "tasks.json", pairs.dump());
   FakeServices services;
   services.verdicts = FakeGrader([&](const VerificationRequest& request) {
@@ -249,23 +253,6 @@ TEST_CASE("verifier without a verdict stops the pipeline, which goes on there") 
   CHECK(record["provenance"]["verifier"] == "fake verifier");
 }
 
-TEST_CASE("broken entry among good ones leaves a decision, not the run") {
-  const TemporaryFolder folder;
-  const auto entry = [](int idx, const nlohmann::json& level) {
-    return nlohmann::json({{"idx", idx}, {"level", level}, {"pytorch_code", module_named("#")}}).dump();
-  };
-  std::ofstream(folder.path() / "tasks.json") << entry(1, 1) << "\n{\"idx\": 2, \n"
-                                              << entry(3, "x") << "\n"
-                                              << entry(4, 1) << "\n";
-  FakeServices services;
-  run_pipeline(pipeline_of(folder.path(), ""), services);
-  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 2);
-  const auto audit = lines_of(folder.path() / "run/audit/01-load.jsonl");
-  REQUIRE(audit.size() == 2);
-  CHECK_THAT(audit[0], ContainsSubstring("toy entry 2"));
-  CHECK_THAT(audit[1], ContainsSubstring("level"));
-}
-
 TEST_CASE("synthesised tasks come with as many programs as asked for, or none") {
   const TemporaryFolder folder;
   FakeServices services;
@@ -285,50 +272,48 @@ TEST_CASE("synthesised tasks come with as many programs as asked for, or none") 
   }
 }
 
-TEST_CASE("further programs of a task entry are loaded as records of their own") {
+TEST_CASE(
+    "other limits of the embedded verifier ask for verdicts again, another number of workers does not") {
   const TemporaryFolder folder;
-  const nlohmann::json entry = {
-      {"id", "sum"},
-      {"pytorch_code", module_named("#")},
-      {"cuda_code", "a\nb\nc\n"},
-      {"prefix", "a\n"},
-      {"middle", "b\n"},
-      {"suffix", "c\n"},
-      {"alternatives",
-       {{{"technique", "kernels=1"}, {"cuda_code", "d\n"}}, {{"cuda_code", "e\n"}, {"technique", "warp"}}}}};
-  std::ofstream(folder.path() / "tasks.json") << nlohmann::json::array({entry});
+  write_file_atomically(folder.path() / "tasks.json", nlohmann::json::array({known_pair(0)}).dump());
   FakeServices services;
-  run_pipeline(pipeline_of(folder.path(), ""), services);
-  std::vector<Record> records;
-  for (const std::string& line : lines_of(folder.path() / "run/records/01-load.jsonl"))
-    records.push_back(record_from_line(line));
-  REQUIRE(records.size() == 3);
-  CHECK(records[0].answer.program == "a\nb\nc\n");
-  CHECK(records[1].answer.program == "d\n");
-  CHECK_FALSE(records[1].answer.has_scaffold());
-  CHECK(records[2].labels.at("technique") == "warp");
-  for (const Record& record : records) {
-    CHECK(record.task_id == "toy:sum");
-    CHECK(record.parent == (&record == records.data() ? "" : records[0].id));
-    CHECK(record.pytorch_code == records[0].pytorch_code);
-  }
+  const auto asked = [&](const std::string& server) {
+    const int before = services.verdicts.answered;
+    const ConfigDocument document = ConfigDocument::from_text(
+        concat(pipeline_of(folder.path(), "  - {step: verify}\n"), "verifier: {server: ", server, "}\n"),
+        "test.yaml");
+    const ConfigSection section = document.root().section("verifier").section("server");
+    section.integer("workers", 1);
+    section.section("limits").integer("run_lane_operations", 1 << 20);
+    Pipeline(document.root(), "", services).run(document.resolved_yaml());
+    return services.verdicts.answered > before;
+  };
+  CHECK(asked("{}"));
+  CHECK_FALSE(asked("{workers: 2}"));
+  CHECK(asked("{limits: {run_lane_operations: 65536}}"));
+  CHECK_FALSE(asked("{}"));  // the ledger has it
 }
 
-TEST_CASE("load reads other files where none of the published ones is there") {
+TEST_CASE("steps are taken again after the verifier or the boxes have changed, and the card names versions") {
   const TemporaryFolder folder;
-  write_tasks(folder.path() / "tasks.json", 4);
-  write_tasks(folder.path() / "here.json", 7);
-  const auto steps = [&](const std::string& files) {
-    return concat("curation: {directory: ", (folder.path() / "run").string(),
-                  "}\nsteps:\n  - {step: load, files: [", files, "], otherwise: [",
-                  (folder.path() / "tasks.json").string(), "]}\n");
-  };
+  write_file_atomically(folder.path() / "tasks.json", nlohmann::json::array({known_pair(0)}).dump());
   FakeServices services;
-  run_pipeline(steps((folder.path() / "gone.json").string()), services);
-  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 4);
-  CHECK_THAT(read_file(folder.path() / "run/card.json"), ContainsSubstring("gone.json"));
-  run_pipeline(steps((folder.path() / "here.json").string()), services);
-  CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 7);
+  const auto asked = [&] {
+    const std::pair before(services.codes.answered, services.verdicts.answered);
+    run_pipeline(
+        pipeline_of(folder.path(), "  - {step: verify}\n  - {step: check_tasks}\n  - {step: verify}\n"),
+        services);
+    return std::pair(services.codes.answered - before.first, services.verdicts.answered - before.second);
+  };
+  CHECK(asked() == std::pair(1, 1));
+  services.codes.version = "other boxes";
+  CHECK(asked() == std::pair(1, 0));
+  services.verdicts.version = "other verifier";
+  CHECK(asked() == std::pair(0, 1));
+  CHECK(asked() == std::pair(0, 0));
+  const auto card = nlohmann::json::parse(read_file(folder.path() / "run/card.json"));
+  for (const char* step : {"2 verify", "4 verify"})
+    CHECK(card["versions"][step]["verifier"] == "other verifier");
 }
 
 TEST_CASE("pipeline file with an unknown step or parameter names the nearest one") {
@@ -344,6 +329,27 @@ TEST_CASE("pipeline file with an unknown step or parameter names the nearest one
       run_pipeline(pipeline_of(folder.path(), "  - {step: check_tasks, refuse: [randum]}\n"), services),
       InputError, MessageMatches(ContainsSubstring("randum")));
   CHECK_FALSE(fs::exists(folder.path() / "run"));
+}
+
+TEST_CASE("data card counts classes and prints no texts and no ids") {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 30; ++i) {
+    Record record;
+    record.id = record.task_id = concat("t", i);
+    record.pytorch_code = module_named("#");
+    record.labels = {{"kind", i % 2 == 0 ? "even" : "odd"},
+                     {"number", std::to_string(i)},
+                     {"code", i == 29 ? "def f():\n  pass" : "none"},
+                     {"note", i == 29 ? std::string(201, 'x') : "none"}};
+    lines += to_line(record) + "\n";
+  }
+  write_file_atomically(folder.path() / "tasks.json", lines);
+  FakeServices services;
+  run_pipeline(pipeline_of(folder.path(), ""), services);
+  const auto classes = nlohmann::json::parse(read_file(folder.path() / "run/card.json"))["classes"];
+  CHECK(classes["kind"] == nlohmann::json({{"even", 15}, {"odd", 15}}));
+  for (const char* name : {"number", "code", "note"}) CHECK_FALSE(classes.contains(name));
 }
 
 TEST_CASE("two processes do not run one pipeline") {

@@ -71,10 +71,12 @@ TEST_CASE("record that is none is refused with its field") {
   }
 }
 
-TEST_CASE("reduced sizes by hand go with the code that they were given for") {
+TEST_CASE("reduced sizes by hand and published figures go with the code that they were given for") {
   Record record = full_record();
+  record.figures["reasoning_tokens"] = 7;
   record.change_code("class Model: size = 3");
   CHECK(record.reduced_sizes.empty());
+  CHECK(record.figures == std::map<std::string, double>{{"reasoning_tokens", 7}});
 }
 
 TEST_CASE("condition says why a record does not meet it, without the record's own value") {
