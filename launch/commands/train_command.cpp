@@ -139,6 +139,7 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
       directory.check_config(run.document.resolved_yaml(), /*allow_changes=*/false);
       return;
     }
+    const bool extends = directory.finished();
     opened.checkpoint = CheckpointStore(directory.path() / "checkpoints").latest().value_or("");
     if (!opened.checkpoint.empty() && !opened.directory->has_run())
       throw InputError(
@@ -149,7 +150,7 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
       check_adapters_of(opened.checkpoint, run.settings.policy.lora);
     // Before the first checkpoint there is nothing that another configuration could spoil.
     directory.adopt(run.document.resolved_yaml(), run.rewards.resolved_yaml(),
-                    command.allow_changed_config || opened.checkpoint.empty());
+                    command.allow_changed_config || opened.checkpoint.empty() || extends);
     if (run.settings.bench.is_enabled()) directory.mark_bench();
   });
   opened.checkpoint = control.all_gather(opened.checkpoint.string()).front();

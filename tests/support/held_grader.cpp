@@ -8,6 +8,8 @@
 
 namespace bicrl::testing {
 
+namespace wire = verifier::v1;
+
 struct HeldGrader::Server {
   explicit Server(FakeVerifier::Answer answer) : verifier(std::move(answer)) {}
   FakeVerifier verifier;

@@ -187,7 +187,7 @@ bool RunDirectory::is_extended_by(const std::string& config_yaml) const {
 }
 
 void RunDirectory::adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes) {
-  check_config(config_yaml, allow_changes || (finished_ && is_extended_by(config_yaml)));
+  check_config(config_yaml, allow_changes);
   changes_allowed_ = allow_changes;
   const fs::path reward = path_ / "reward.yaml";
   if (has_run_ && fs::exists(reward) && read_file(reward) != reward_yaml)

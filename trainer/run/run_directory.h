@@ -30,8 +30,7 @@ class RunDirectory {
   // A run that lies here must have had the same configuration, apart from keys that do not decide results;
   // else InputError shows each difference, unless `allow_changes`.
   void check_config(const std::string& config_yaml, bool allow_changes) const;
-  // Checks, then keeps configuration and reward. The reward may differ, and the configuration of a finished
-  // run as is_extended_by() allows.
+  // Checks, then keeps configuration and reward. The reward may differ.
   void adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes);
   // What the run reads besides its configuration, by name with a hash of its content: as with the
   // configuration, differences to what the run was started with are an InputError unless allowed.
