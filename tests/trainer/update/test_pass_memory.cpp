@@ -115,9 +115,9 @@ TEST_CASE("the budget knows what dominates: attention of long sequences, many lo
 TEST_CASE("the largest pack by settings is the pack that such sequences make") {
   const PolicyConfig config = small_config(false, 1000);
   const PassShape shape = PassShape::largest(1000, 32, 64, 1, config.block_size);
-  // Six of them, and a seventh with four blocks in the place of 16.
-  CHECK(shape.rows == 6 * (32 + 60 + 64) + 32 + 12 + 16);
-  CHECK(shape.scored == 6 * 64 + 16);
+  // Six of them, a seventh with four blocks in the place of 16, and a block without a prompt.
+  CHECK(shape.rows == 6 * (32 + 60 + 64) + 32 + 12 + 16 + 4);
+  CHECK(shape.scored == 6 * 64 + 16 + 4);
   check_segments(shape.segments, shape.rows, config.block_size);
   CHECK(PassShape::largest(10, 32, 64, 1, config.block_size).rows == 32 + 60 + 64);
   // Mixed ones leave no more room than this, whatever their lengths are.
