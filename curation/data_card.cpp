@@ -55,7 +55,7 @@ class Distributions {
   int64_t records() const { return records_; }
 
  private:
-  // Values of what turns out to have no classes are forgotten at once: they may be whole programs.
+  // Values of a label that turns out to have no classes are forgotten at once: they may be whole programs.
   void count(const std::string& name, const std::string& text) {
     if (without_classes_.contains(name)) return;
     std::map<std::string, int64_t>& counts = classes_[name];

@@ -121,7 +121,7 @@ TaskScores merge(const std::vector<nlohmann::json>& ranks, size_t task_count) {
     for (const auto& row : rank.at("rows")) {
       const auto index = row.at("task").get<size_t>();
       TaskScore& task = all.tasks.at(index) = row.at("score").get<TaskScore>();
-      // Programs that do not compile have failed before anybody saw that their task is at fault.
+      // Programs that do not compile fail before the verifier finds that their task is invalid.
       if (!task.invalid_task.empty()) {
         TaskScore nothing;
         nothing.invalid_task = task.invalid_task;

@@ -6,7 +6,7 @@
 namespace bicrl {
 
 void PlacementTrial::note(const StepMetrics& metrics, GenerationRecord own) {
-  // A step that was generated before the run was resumed says nothing of what generation takes.
+  // A step that was generated before the run was resumed does not show how long generation takes.
   if (is_complete() || !metrics.responses || metrics.seconds.rollout == 0) return;
   if (++steps_ <= kNotCounted) return;
   seconds_.rollout += metrics.seconds.rollout;
