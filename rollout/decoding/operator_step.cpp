@@ -115,7 +115,7 @@ Candidates OperatorStep::draw(const StepState& state, const at::Tensor& hidden, 
     log_probs.push_back(part.log_probs);
     confidence.push_back(part.confidence);
     if (with_entropy) entropy.push_back(part.entropy);
-    if (records_rejected() || records_kept()) all.log_probs.push_back(part.all_log_probs);
+    if (keeps_distributions(settings_)) all.log_probs.push_back(part.all_log_probs);
     if (records_kept()) all.kept.push_back(part.kept);
   }
   return {at::cat(tokens),
