@@ -1,5 +1,6 @@
 #include "sandbox/gpu/baseline.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/log.h"
@@ -22,15 +23,30 @@ std::unique_ptr<GpuProcess> Baseline::start() const {
                                       options_.memory_bytes);
 }
 
-Result<nlohmann::json> Baseline::hello(const std::stop_token& stop) {
+size_t Baseline::waiting() const {
   const std::lock_guard lock(mutex_);
-  return process_->hello(kStart_s, stop);
+  return queue_.size();
 }
 
-Baseline::Session::Session(Baseline& owner, std::stop_token stop) : owner_(owner), stop_(std::move(stop)) {
+Baseline::Queue::const_iterator Baseline::next_in_queue() const {
+  if (in_a_row_ >= kMostInARow) return queue_.begin();
+  const auto same = std::ranges::find(queue_, last_task_);
+  return same == queue_.end() ? queue_.begin() : same;
+}
+
+Baseline::Session::Session(Baseline& owner, std::stop_token stop, std::string task)
+    : owner_(owner), stop_(std::move(stop)) {
   std::unique_lock lock(owner_.mutex_);
-  holds_ = owner_.changed_.wait(lock, stop_, [&] { return !owner_.in_use_; });
-  if (holds_) owner_.in_use_ = true;
+  const auto place = owner_.queue_.insert(owner_.queue_.end(), std::move(task));
+  holds_ =
+      owner_.changed_.wait(lock, stop_, [&] { return !owner_.in_use_ && owner_.next_in_queue() == place; });
+  if (holds_) {
+    owner_.in_use_ = true;
+    owner_.in_a_row_ = *place == owner_.last_task_ ? owner_.in_a_row_ + 1 : 1;
+    owner_.last_task_ = *place;
+  }
+  owner_.queue_.erase(place);
+  if (!holds_) owner_.changed_.notify_all();
 }
 
 Baseline::Session::~Session() {
@@ -42,7 +58,7 @@ Baseline::Session::~Session() {
   if (lost_) lost = owner_.replace();
   const std::lock_guard lock(owner_.mutex_);
   owner_.in_use_ = false;
-  owner_.changed_.notify_one();
+  owner_.changed_.notify_all();
 }
 
 // Another one starts now, so that the next session need not wait. Where none can be started the lost one
@@ -57,12 +73,18 @@ std::unique_ptr<GpuProcess> Baseline::replace() noexcept try {
   return nullptr;
 }
 
+Result<nlohmann::json> Baseline::Session::hello() {
+  if (!holds_) return Result<nlohmann::json>::failure("cancelled");
+  auto hello = owner_.process_->hello(kStart_s, stop_);
+  lost_ = lost_ || (!hello && !stop_.stop_requested());
+  return hello;
+}
+
 Fault Baseline::Session::open(const std::vector<int>& files, size_t plan, double patience_s) {
-  if (!holds_) return Fault::infrastructure("cancelled");
-  if (const auto hello = owner_.process_->hello(kStart_s, stop_); !hello) {
-    lost_ = true;
-    return Fault::infrastructure("the references' process: " + hello.reason());
-  }
+  if (const auto said = hello(); !said)
+    return Fault::infrastructure("the references' process: " + said.reason());
+  // From here on a stop costs the process, with what it knows of the task.
+  if (stop_.stop_requested()) return Fault::infrastructure("cancelled");
   nlohmann::json said;
   GpuProcess::Said answer = owner_.process_->request(files, plan, patience_s, stop_);
   Fault step = read(answer, said);

@@ -4,6 +4,7 @@
 // session at a time.
 #pragma once
 #include <condition_variable>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -26,16 +27,20 @@ class Baseline {
  public:
   // Starts the process; `host` and `python` outlive this.
   Baseline(BoxHost& host, const PythonInstall& python, const BaselineOptions& options);
-  // What the process says of itself, {"architecture", "device", "torch"}; or in one line why it is of no use.
-  Result<nlohmann::json> hello(const std::stop_token& stop);
+  size_t waiting() const;  // sessions that do not hold the process yet
 
-  // A task's module, to be timed. Holds the process from its construction on, which waits for it.
+  // A task's module, to be timed. Holds the process from its construction on, which waits for it. `task`: a
+  // name of the task. Sessions of the task that the process had last come first, kMostInARow at most, as
+  // another one would have to be made ready: else they come in their order.
   class Session {
    public:
-    Session(Baseline& owner, std::stop_token stop);
+    Session(Baseline& owner, std::stop_token stop, std::string task = "");
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
+    // What the process says of itself, {"architecture", "device", "torch"}; or in one line why it is of no
+    // use. Another one then takes its place.
+    Result<nlohmann::json> hello();
     // `files` and `plan` as of GpuProcess::request().
     Fault open(const std::vector<int>& files, size_t plan, double patience_s);
     const std::string& untimed() const { return untimed_; }   // why the module cannot be timed; else empty
@@ -63,14 +68,20 @@ class Baseline {
   };
 
  private:
+  static constexpr int kMostInARow = 16;
+  using Queue = std::list<std::string>;  // tasks of those who wait, in the order in which they came
+  Queue::const_iterator next_in_queue() const;
   std::unique_ptr<GpuProcess> start() const;
   std::unique_ptr<GpuProcess> replace() noexcept;
   BoxHost& host_;
   const PythonInstall& python_;
   const BaselineOptions options_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   bool in_use_ = false;
+  Queue queue_;
+  std::string last_task_;
+  int in_a_row_ = 0;  // sessions of that task
   std::unique_ptr<GpuProcess> process_;
 };
 

@@ -1,6 +1,7 @@
 #include "sandbox/gpu/gpu_backend.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/clock.h"
 #include "common/device_lock.h"
@@ -98,7 +99,7 @@ void GpuBackend::describe(const nlohmann::json& hello) {
 }
 
 void GpuBackend::start_clock(const nlohmann::json& hello) {
-  const auto references = baseline_->hello({});
+  const auto references = Baseline::Session(*baseline_, {}).hello();
   if (!references)
     unavailable(
         concat("programs cannot be timed (gpu.measure_times=false does without): ", references.reason()));
@@ -146,9 +147,26 @@ void GpuBackend::replace(std::unique_ptr<GpuProcess> process) {
     next = std::move(process);
     next->end();
   }
-  // First, since an end may have to be waited for.
-  give_back(std::move(next));
+  // First, since an end may have to be waited for. Whoever asks next gets one that has started, if there is
+  // any.
+  {
+    const std::lock_guard lock(mutex_);
+    free_.insert(free_.begin(), std::move(next));
+    changed_.notify_one();
+  }
   process.reset();
+}
+
+void GpuBackend::await_contexts(const std::stop_token& stop) {
+  std::vector<std::unique_ptr<GpuProcess>> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting.swap(free_);
+  }
+  for (const auto& process : waiting) (void)process->hello(kGpuStart_s, stop);
+  const std::lock_guard lock(mutex_);
+  std::ranges::move(waiting, std::inserter(free_, free_.begin()));
+  changed_.notify_all();
 }
 
 RunResult GpuBackend::run(const RunPlan& asked, std::stop_token stop) {

@@ -71,6 +71,8 @@ class GpuBackend : public Backend {
   std::unique_ptr<GpuProcess> take(std::stop_token stop);
   void give_back(std::unique_ptr<GpuProcess> process);
   void replace(std::unique_ptr<GpuProcess> process);
+  // Until no free process makes a context any more, which would disturb times.
+  void await_contexts(const std::stop_token& stop);
   // `failed` where there is no machine code, with the reason in the others' terms.
   struct Assembled {
     std::vector<std::shared_ptr<const std::string>> code;

@@ -100,16 +100,17 @@ class GpuBackend::OwnSize {
         return;
       }
     }
-    Baseline& process_of_references = backend_.own_size_references();
-    if (const auto hello = process_of_references.hello(stop_); !hello)
-      return void(result.ungradable = hello.reason());
-    Baseline::Session references(process_of_references, stop_);
+    Baseline::Session references(backend_.own_size_references(), stop_, hash_hex(plan_.task_code));
+    const auto hello = references.hello();
+    if (!hello) return void(result.end = Fault::infrastructure("the references' process: " + hello.reason()));
+    if (const std::string why = hello.value().value("unusable", ""); !why.empty())
+      return void(result.ungradable = why);
     const Fault unused = backend_.use_alone(stop_, [&](GpuProcess& process) {
       const Stopwatch held;
       OwnSizeParty candidate(process, options_.run_s + kGpuGrace_s, stop_);
       judge(assembled, candidate, references, result);
       result.held_ms = held.ms();
-      return ProcessUse{!plan_.trace || candidate.reusable(), result.end && candidate.is_silent()};
+      return ProcessUse{candidate.reusable(), result.end && candidate.is_silent()};
     });
     if (unused) result.end = unused;
   }
@@ -133,6 +134,7 @@ class GpuBackend::OwnSize {
     if (!plan_.trace) return;
     candidate.compare = [&](size_t draw) { return compare_first_call(draw, result); };
     if (result.end = open_program(assembled, candidate); result.end) return;
+    taken("program");
     if (result.end = run_calls(candidate, result); result.end) return;
     taken("trials");
     if (plan_.measure_time) time(candidate, result);
@@ -314,6 +316,7 @@ class GpuBackend::OwnSize {
     options.steadiness.least_pairs = std::min(options.steadiness.least_pairs, kLeastOwnPairs);
     options.warm_up = 1;
     options.limit_s = std::min(options.limit_s, kOwnWindow_s);
+    backend_.await_contexts(stop_);
     const timing::WindowResult window = timing::conduct(setting, options, stop_);
     taken("window");
     backend_.windows_ += window.windows;

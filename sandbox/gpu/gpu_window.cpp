@@ -122,6 +122,7 @@ class GpuBackend::Window {
                                   .rest = [&](int windows) { wait_for(windows * kWindowRest_s, stop_); },
                                   .seconds = [clock = Stopwatch()] { return clock.seconds(); }};
     if (options_.timing.torch_compile) setting.baselines.push_back(&compiled);
+    backend_.await_contexts(stop_);
     const timing::WindowResult window = timing::conduct(setting, options_.timing.window, stop_);
     taken("window");
     backend_.windows_ += window.windows;

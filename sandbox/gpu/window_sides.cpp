@@ -38,6 +38,7 @@ json describe_health(const timing::HealthSummary& health) {
 }  // namespace
 
 Fault LoaderParty::request(const JobFiles& files, size_t plan, size_t control, GpuProcess::Said& answer) {
+  reusable_ = false;
   answer = process_.request(files.numbers(), plan, patience_s_, stop_);
   if (Fault step = read(answer); step) return step;
   if (answer.content.contains("done")) return refused(json::parse(read_whole(files.descriptor(control))));

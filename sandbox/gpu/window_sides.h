@@ -54,7 +54,8 @@ class LoaderParty : public timing::TimedParty {
   const double patience_s_;
   const std::stop_token stop_;
   std::string untimed_;
-  bool open_ = false, has_graph_ = false, reusable_ = false, silent_ = false;
+  bool open_ = false, has_graph_ = false, silent_ = false;
+  bool reusable_ = true;  // nothing has run in it
   double launch_ms_ = 0;
 };
 

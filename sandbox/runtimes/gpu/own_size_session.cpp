@@ -64,6 +64,9 @@ class OwnSizeSession {
       const auto place = run_.device().shared_place(view.buffer, view.offset_bytes);
       if (!place && view.tensor.numel() > 0)
         return ptx::KernelFault{FaultClass::kUnsupported, "an output in a variable of a module", ""};
+      if (place && place->offset % element_bytes(view.tensor.dtype) != 0)
+        return ptx::KernelFault{FaultClass::kUnsupported, "an output that is not aligned to its elements",
+                                ""};
       said[name].push_back({{"memory", place ? place->memory : 0}, {"offset", place ? place->offset : 0}});
     }
     return std::nullopt;

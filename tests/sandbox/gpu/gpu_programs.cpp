@@ -150,7 +150,7 @@ Trace gpu_trace(const GpuRecording& recording) {
                {{"kind", "allocation"}, {"bytes", 16}},
                {{"kind", "allocation"}, {"bytes", recording.scratch_bytes}}}},
              {"ops", recording.ops},
-             {"outputs", gpu_view(1, 4)}};
+             {"outputs", recording.output}};
   frame["construction_ops"] = recording.construction_ops;
   if (!recording.repeats.empty()) {
     frame["repeats"] = json::array();

@@ -28,6 +28,7 @@ struct GpuRecording {
   nlohmann::json repeats = nlohmann::json::array();  // operations of each
   size_t construction_ops = 0;
   uint64_t scratch_bytes = 16;
+  nlohmann::json output = gpu_view(1, 4);  // of the first call
 };
 
 struct GpuRan {

@@ -1,9 +1,13 @@
 // Programs at their task's own size on a device: memory that two processes share, what is compared in it, and
 // what follows when a program is at fault. Where there is no GPU a driver of the tests' own stands in for
 // NVIDIA's, and references run on the CPU.
+#include <signal.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <thread>
 
+#include "tests/sandbox/box/child_processes.h"
 #include "tests/sandbox/gpu/gpu_programs.h"
 #include "tests/sandbox/service/service_support.h"
 #include "tests/support/support.h"
@@ -38,13 +42,15 @@ Backend& own_size_backend() {
 struct Judged {
   json ops = {gpu_launch("twice")};
   json repeats = json::array();
+  json output = gpu_view(1, 4);
   std::string forward = "x * 2", inputs = "torch.randn(rows)";
   bool measure_time = false;
   std::vector<bool> trivial_outputs = {false};
 };
 
 OwnSizeResult judge(const Judged& judged) {
-  const Trace trace = testing::gpu_trace({.ops = judged.ops, .repeats = judged.repeats});
+  const Trace trace =
+      testing::gpu_trace({.ops = judged.ops, .repeats = judged.repeats, .output = judged.output});
   OwnSizePlan plan{.task_code = twice_task("4", judged.forward, judged.inputs),
                    .variants = {twice_task("5", judged.forward, judged.inputs),
                                 twice_task("7", judged.forward, judged.inputs)},
@@ -120,6 +126,32 @@ TEST_CASE("a program that is right only while nobody times it is found out at it
   const OwnSizeResult result = judge({.ops = {gpu_launch("idles_later")}, .measure_time = true});
   CHECK(result.end.blame == Fault::Blame::kProgram);
   CHECK_THAT(result.end.reason, ContainsSubstring("timed"));
+  check_right(judge({}));
+}
+
+TEST_CASE("an output that lies between two elements is the program's fault", "[gpu]") {
+  check_fault(judge({.output = gpu_view(1, 3, /*offset_bytes=*/2)}), FaultClass::kUnsupported);
+}
+
+// While another one starts nobody takes what it says of itself from the other, and no task is to blame.
+TEST_CASE("programs that come while the references' process starts anew wait for it", "[gpu]") {
+  check_right(judge({}));
+  for (int round = 0; round < 2; ++round) {
+    for (const pid_t process : testing::descendants_with("own_size.py")) kill(process, SIGKILL);
+    std::vector<OwnSizeResult> results(3);
+    {
+      std::vector<std::jthread> programs;
+      for (OwnSizeResult& result : results) programs.emplace_back([&result] { result = judge({}); });
+    }
+    // The first one meets the process that is gone.
+    int lost = 0;
+    for (const OwnSizeResult& result : results) {
+      CHECK(result.ungradable == "");
+      lost += result.end.is_infrastructure();
+      if (!result.end) CHECK(result.max_error_ratio <= 1);
+    }
+    CHECK(lost <= 1);
+  }
   check_right(judge({}));
 }
 
