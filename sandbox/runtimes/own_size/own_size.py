@@ -3,7 +3,8 @@ runs the reference there, and compares what programs have left in the device's m
 which runs no candidate code; what it expects is in no memory that such code can reach. It also times the task's module, as
 baseline.py does, whose packets these are:
     own_size.py CHANNEL DEVICE      CHANNEL: a descriptor, a socket of packets; DEVICE: "cuda:0" ("cpu": for tests)
-It first says {"architecture", "device", "torch"} or {"error"}. A request is packets that carry files and say nothing else
+It first says {"architecture", "device", "torch"}, with {"unusable": why} where this torch can judge nothing on such a device, or
+{"error"}. A request is packets that carry files and say nothing else
 ({}), and then {"plan": number}: that file is the JSON
     {"task": file of the task's code, "variants": [files of smaller texts], "inputs": specs, "init_seed", "secret", "policy",
      "key": of all these but the secret, "flush_bytes", "leaves": [{"offset", "bytes", "shape", "strides", "dtype"} of each input
@@ -34,7 +35,7 @@ import sys
 import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from baseline import FLUSH_BYTES_OF_TESTS, HostEvent, Server, Side, Task, read_all, set_precision  # noqa: E402
+from baseline import EMPTY_SHARE, FLUSH_BYTES_OF_TESTS, HostEvent, Server, Side, Task, read_all, set_precision  # noqa: E402
 from oracle_checks import finite_share  # noqa: E402
 from oracle_profile import widened_model  # noqa: E402
 from oracle_reference import Reference  # noqa: E402
@@ -56,6 +57,10 @@ IDLE_S = 2.0
 
 class NotGradable(Exception):
     pass
+
+
+class NoRoomNow(Exception):
+    """The device could hold it, and others have its memory."""
 
 
 def tensors_of(spec):
@@ -114,14 +119,16 @@ class OwnSizeTask(Task):
         self.program_bytes = total - draws - expected - RESERVE_BYTES
         need = draws + expected + max(self.memory["reference"], self.memory["program"]) + RESERVE_BYTES
         if need > free:
-            raise NotGradable(f"its draws, answers and reference{'' if self.shown.cut else ', which is run whole,'} take "
-                              f"{need / GIB:.0f} GiB of the device's memory, of which {free / GIB:.0f} are free")
+            why = (f"its draws, answers and reference{'' if self.shown.cut else ', which is run whole,'} take "
+                   f"{need / GIB:.0f} GiB of the device's memory, of which {free / GIB:.0f} are free")
+            raise NoRoomNow(why) if free < EMPTY_SHARE * total else NotGradable(why)
 
     def views(self, region):
         return [region.view(leaf["offset"], leaf["shape"], leaf["strides"], leaf["dtype"]) for leaf in self.plan["leaves"]]
 
     def draw(self):
-        self.regions = [SharedMemory(self.plan["draw_bytes"], self.device) for _ in range(DRAWS)]
+        for _ in range(DRAWS):  # one by one: close() frees the first where there is no second
+            self.regions.append(SharedMemory(self.plan["draw_bytes"], self.device))
         kept = [self.views(region) for region in self.regions]
         for views in kept:
             for view, leaf in zip(views, self.drawer.draw()):
@@ -204,6 +211,15 @@ class OwnSizeTask(Task):
 
 class OwnSizeServer(Server):
     is_open = False
+    refused = None  # the key of the task that was refused last, and why, where that is the task's own
+
+    def hello(self):
+        said = super().hello()
+        if "error" in said:  # a torch without this device; which others may have for what they do
+            return {"architecture": "", "device": "", "torch": torch.__version__, "unusable": said["error"]}
+        gc.collect()
+        gc.freeze()  # torch itself: what tasks leave is found without walking through all of it
+        return said
 
     def receive(self):
         """As the baseline's; but what nobody asks for is given back to whoever else uses the device."""
@@ -213,8 +229,11 @@ class OwnSizeServer(Server):
 
     def window(self, files, number):
         plan = json.loads(read_all(files[number]))
-        if why := self.why_not(plan, files):
+        why, may_pass = self.why_not(plan, files)
+        if why:
             self.forget()  # behind the handlers below, which keep what was being computed
+            if may_pass and self.others_have_memory():
+                raise NoRoomNow(why)  # which is nothing that a task is to blame for
             return self.refuse(why)
         task, self.programs, self.is_open = self.task, [], True
         said = {"opened": True, "graph": False, "program_bytes": task.program_bytes, "memory": task.memory,
@@ -234,15 +253,21 @@ class OwnSizeServer(Server):
         self.say({"done": True, "retire": False})
 
     def why_not(self, plan, files):
+        """Why a task cannot be opened, "" if it was; and whether it might be where others have less of the device's memory."""
+        if self.refused and self.refused[0] == plan["key"]:
+            return self.refused[1], False
         try:
             self.open(plan, files)
-            return ""
+            return "", False
         except (InvalidTask, NotGradable) as why:
-            return str(why)
+            self.refused = plan["key"], str(why)
+            return str(why), False
+        except NoRoomNow:
+            raise
         except torch.OutOfMemoryError:
-            return "the device has too little memory for its reference"
+            return "the device has too little memory for its reference", True
         except Exception as error:  # what a device refuses, or no device can do
-            return f"{type(error).__name__}: {str(error)[:300]}"
+            return f"{type(error).__name__}: {str(error)[:300]}", True
 
     def serve_one(self, asked, fds):
         what = asked.get("own") or asked["window"]

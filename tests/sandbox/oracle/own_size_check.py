@@ -1,13 +1,15 @@
 """References at a task's own size: own_size_check.py FOLDER OF THE RUNTIMES. On the CPU, where the same code runs in place of a
 device's: what is expected in slices and whole, holes in inputs, and the judge's rules for single elements."""
 import sys
+import types
 
 import torch
 
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/own_size", sys.argv[1] + "/sizes"]
 import own_expected  # noqa: E402
+import own_size  # noqa: E402
 from own_expected import Shown, compare_leaf  # noqa: E402
-from own_size import NotGradable, OwnSizeTask, equal_bytes  # noqa: E402
+from own_size import NoRoomNow, NotGradable, OwnSizeTask, equal_bytes  # noqa: E402
 from oracle_values import leaves  # noqa: E402
 from size_probe import Probe  # noqa: E402
 from oracle_reference import Reference  # noqa: E402
@@ -154,5 +156,39 @@ def check_rules():
     assert compare_leaf(integers, one([1, 2, 4]), one([False, False, True]))[0] == ""
 
 
-for check in (check_cuts, check_rules, check_pieces, check_draws, check_slices, check_holes):
+def check_memory():
+    """What others have of a device passes, and is nothing of the task's; and no draw is left behind where there is no second."""
+    task = opened("x.sum(-1)")
+    task.close()
+    task.device = types.SimpleNamespace(type="cuda")
+    kept, torch.cuda.mem_get_info = torch.cuda.mem_get_info, lambda device: (1 << 30, total)
+    try:
+        for total, expected in ((2 << 30, NoRoomNow), ((1 << 30) + (1 << 20), NotGradable)):
+            try:
+                task.find_memory()
+                raise AssertionError(f"1 GiB free of {total}")
+            except (NoRoomNow, NotGradable) as why:
+                assert type(why) is expected and "1 are free" in str(why), why
+    finally:
+        torch.cuda.mem_get_info = kept
+    made, kept = [], own_size.SharedMemory
+
+    def first_alone(*arguments):
+        if made:
+            raise RuntimeError("no second one")
+        made.append(kept(*arguments))
+        return made[0]
+
+    task.device, task.regions, own_size.SharedMemory = torch.device("cpu"), [], first_alone
+    try:
+        task.draw()
+        raise AssertionError("one draw")
+    except RuntimeError:
+        assert task.regions == made
+    finally:
+        own_size.SharedMemory = kept
+    task.close()
+
+
+for check in (check_cuts, check_rules, check_pieces, check_draws, check_slices, check_holes, check_memory):
     check()
