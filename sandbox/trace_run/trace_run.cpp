@@ -15,6 +15,9 @@ namespace {
 using ptx::FaultError;
 using ptx::KernelFault;
 
+// Bytes that calls leave to each other, up to which these are compared: beyond that repeats cost less.
+constexpr uint64_t kMostCompared = 1ull << 30;
+
 }  // namespace
 
 std::string TraceDevice::relocated(std::string bytes, const std::vector<TraceRelocation>& relocations) const {
@@ -204,13 +207,16 @@ bool TraceRun::has_room(size_t index) const {
 // ---- What a call leaves ----
 
 size_t TraceRun::first_repeat() {
-  if (calls_.first_other == 0 || kept_state() != constructed_) return 0;
+  if (calls_.first_other == 0 || !constructed_ || kept_state() != constructed_) return 0;
   return calls_.first_other;
 }
 
 // By a secret seed, so that no kernel can leave other bytes that look the same.
-TraceRun::Hashes TraceRun::kept_state() {
-  if (calls_.first_other == 0 || skip_launches_) return {};
+std::optional<TraceRun::Hashes> TraceRun::kept_state() {
+  if (calls_.first_other == 0 || skip_launches_) return Hashes{};
+  uint64_t bytes = 0;
+  for (const uint32_t buffer : calls_.kept) bytes += trace_.buffers[buffer].bytes;
+  if (bytes > kMostCompared) return std::nullopt;
   Hashes state;
   const auto add = [&](std::string_view bytes) {
     const XXH128_hash_t hash = XXH3_128bits_withSeed(bytes.data(), bytes.size(), options_.seed);

@@ -92,7 +92,7 @@ class TraceRun {
   std::span<const TraceOp> first_ops() const {
     return std::span(trace_.ops).subspan(trace_.construction_ops);
   }
-  Hashes kept_state();  // of what a call may leave to another
+  std::optional<Hashes> kept_state();  // of what a call may leave to another; nothing if that is too large
 
   TraceDevice& device_;
   const DeviceProgram& program_;
@@ -105,7 +105,7 @@ class TraceRun {
   const OutputLayout* layout_;
   std::vector<const TraceOp*> late_;        // of that call: what finish() is to do
   std::unique_ptr<CopiedContents> copied_;  // null: nobody follows
-  Hashes constructed_;                      // what the first call met
+  std::optional<Hashes> constructed_;       // what the first call met
   uint32_t allocated_calls_ = 0;
 };
 

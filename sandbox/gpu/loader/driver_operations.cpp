@@ -51,6 +51,10 @@ void DriverDevice::fill(const TraceOp& op) {
     memcpy(&element, op.value.data(), size);
     return driver_.fill(at, size, element, static_cast<uint64_t>(tensor.numel()));
   }
+  if (tensor.span_bytes() > kMostByHost)
+    end(FaultClass::kUnsupported,
+        concat("a fill of another layout, or of elements of eight bytes, of more than ", kMostByHost >> 30,
+               " GiB"));
   std::string bytes = download(op.target);
   fill_elements(tensor, place_in(bytes), op.value, ptx::Writer::kHost);
   driver_.upload(at, bytes.data(), bytes.size());
