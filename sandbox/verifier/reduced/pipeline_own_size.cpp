@@ -36,22 +36,29 @@ bool Pipeline::judges_own_size(const Job& job) const {
 }
 
 // A program that refuses a variant has said nothing of what may be right without a kernel: the task says it.
+// Nothing, and the job's verdict is the verifier's failure, if that is why no variant's answers are known.
 std::optional<std::vector<bool>> Pipeline::trivial_outputs(Job& job, const ReducedSizes& sizes) {
+  const Verdict before = job.verdict;
+  std::optional<SizedTask> failed;
   for (const SizeVariant& variant : sizes.variants) {
     SizedTask task{variant.code, oracle_->open(variant.code, std::max(job.request.protocol.trials, 2),
                                                TaskSize::kReduced, job.stop)};
     task.known = task.opened->answers(job.stop);
-    if (task.known && !refuse_vacuous(job, task)) return task.known->trivial_outputs;
+    if (task.known && !refuse_vacuous(job, task)) {
+      job.verdict = before;
+      return task.known->trivial_outputs;
+    }
+    job.verdict = before;
+    if (!task.known && !task.opened->failure().invalid_task) failed = std::move(task);
   }
+  if (failed) oracle_failure(job, *failed);
   return std::nullopt;
 }
 
 void Pipeline::judge_own_size(Job& job, const ReducedSizes& sizes, const RecordResult& own) {
   Verdict& verdict = job.verdict;
-  const Verdict before = verdict;
   const bool is_specialised = !verdict.correct;
   const auto trivial = trivial_outputs(job, sizes);
-  verdict = before;
   if (!trivial) return;
   OwnSizePlan plan = own_size_plan(job.request.pytorch_code, sizes);
   plan.tolerance = std::string(to_string(job.request.protocol.tolerance));
