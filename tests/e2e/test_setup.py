@@ -28,14 +28,17 @@ class Clone:
         self.venv = self.root / ".venv"
         (self.root / "launch").mkdir(parents=True)
         (self.root / "tests").mkdir()
+        (self.root / "curation").mkdir()
         for script in ("setup", "build", "fuzz"):
             shutil.copy(SOURCE / "launch" / script, self.root / "launch" / script)
         (self.root / "launch/requirements.txt").write_text("torch==1.0\n")
         (self.root / "tests/requirements.txt").write_text("other==1.0\n")
+        (self.root / "curation/requirements.txt").write_text("columns==1.0\n")
         index = folder / "index"
         index.mkdir()
         wheel(index, "torch", "torch")
         wheel(index, "other", "other")
+        wheel(index, "columns", "columns")
         self.tools = folder / "tools"
         self.tools.mkdir()
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(("BICRL_", "PIP_"))}
@@ -69,6 +72,8 @@ def setup_mends(clone):
     clone.expect_whole("fresh")
     expect("installing other==1.0" in clone.expect_whole("tests as well", "--with-tests"), "says what it adds")
     clone.package("other.py")
+    clone.expect_whole("tests and tables", "--with-tests", "--with-tables")
+    clone.package("columns.py")
 
     # Killed while pip wrote a package: it has the metadata, but not all of its files.
     (clone.venv / ".installed-launch").unlink()
@@ -97,7 +102,8 @@ def setup_mends(clone):
     (clone.tools / "df").chmod(0o755)
     code, said = clone.run("setup", BICRL_VENV=str(clone.root / "third"))
     expect(code == 3 and "too little disk" in said and "2 GB are free" in said, "too little disk", said)
-    expect(clone.run("setup", "--all")[0] == 2, "an unknown word is refused")
+    for words in (["--all"], ["--with-tests", "--with-table"]):
+        expect(clone.run("setup", *words)[0] == 2, f"{words}: an unknown word is refused")
 
 
 # Stands in for CMake: takes notes, keeps the options as a cache does, and fails if the cache says so.
