@@ -7,10 +7,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
-#include <optional>
-#include <string>
-#include <vector>
+#include <sstream>
 
 namespace bicrl {
 namespace {
@@ -37,25 +36,32 @@ std::optional<double> number_of(const fs::path& file, const std::string& key) {
   return std::nullopt;
 }
 
-// Folders of this process's control group: version 2 first, then version 1 with its controller's name.
-std::vector<fs::path> group_folders(const std::string& controller) {
-  std::vector<fs::path> folders;
+std::vector<fs::path> own_group_folders(const std::string& controller) {
   std::ifstream in("/proc/self/cgroup");
+  const std::string groups{std::istreambuf_iterator<char>(in), {}};
+  return group_folders(groups, controller, "/sys/fs/cgroup");
+}
+
+}  // namespace
+
+std::vector<fs::path> group_folders(const std::string& groups, const std::string& controller,
+                                    const fs::path& mount) {
+  std::vector<fs::path> folders;
+  std::istringstream in(groups);
   for (std::string line; std::getline(in, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string names = "," + line.substr(first + 1, second - first - 1) + ",";
-    const fs::path root =
-        names == ",," ? fs::path("/sys/fs/cgroup") : fs::path("/sys/fs/cgroup") / controller;
+    const fs::path root = names == ",," ? mount : mount / controller;
     if (names != ",," && names.find("," + controller + ",") == std::string::npos) continue;
-    // Inside a container the group's own path may not be visible, and the mount shows the group itself.
-    for (const std::string& below : {line.substr(second + 1), std::string("/")})
-      folders.push_back(root.string() + below);
+    // A limit of any group above holds, too (a slice, a batch job). Inside a container the group's own path
+    // may not be visible, and the mount shows the group itself.
+    for (fs::path below = line.substr(second + 1); below.has_relative_path(); below = below.parent_path())
+      folders.push_back(root / below.relative_path());
+    folders.push_back(root);
   }
   return folders;
 }
-
-}  // namespace
 
 double usable_cpus() {
   cpu_set_t set;
@@ -63,7 +69,7 @@ double usable_cpus() {
   double usable = sched_getaffinity(0, sizeof set, &set) == 0
                       ? CPU_COUNT(&set)
                       : static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-  for (const fs::path& group : group_folders("cpu")) {
+  for (const fs::path& group : own_group_folders("cpu")) {
     const auto quota = number_in(group / "cpu.max"), period = number_in(group / "cpu.max", 1);
     if (quota && period) usable = std::min(usable, *quota / *period);
     const auto old_quota = number_in(group / "cpu.cfs_quota_us"),
@@ -76,10 +82,27 @@ double usable_cpus() {
 uint64_t available_memory_bytes() {
   const auto kibibytes = number_of("/proc/meminfo", "MemAvailable:");
   double available = kibibytes ? *kibibytes * 1024 : std::numeric_limits<double>::infinity();
-  for (const fs::path& group : group_folders("memory"))
+  for (const fs::path& group : own_group_folders("memory"))
     if (const auto left = memory_left_in_group(group))
       available = std::min(available, static_cast<double>(*left));
   return static_cast<uint64_t>(std::min(available, 1e18));
+}
+
+uint64_t usable_memory_bytes() {
+  const auto physical =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return std::min(physical, memory_limit_of_groups(own_group_folders("memory")).value_or(physical));
+}
+
+std::optional<uint64_t> memory_limit_of_groups(const std::vector<fs::path>& groups) {
+  std::optional<uint64_t> least;
+  for (const fs::path& group : groups)
+    for (const char* name : {"memory.max", "memory.limit_in_bytes"})
+      if (const auto limit = number_in(group / name)) {
+        const auto bytes = static_cast<uint64_t>(std::min(*limit, 1e18));
+        least = std::min(least.value_or(bytes), bytes);
+      }
+  return least;
 }
 
 std::optional<uint64_t> memory_left_in_group(const fs::path& group) {

@@ -23,8 +23,11 @@ void announce() {
 
 extern "C" void on_stop_signal(int signal_number) {
   announce();
-  // A second signal ends the process at once.
+  // A second signal ends the process at once, whichever of them it is.
   signal(signal_number, SIG_DFL);
+  if (signal_number == SIGUSR1) return;  // a warning: the batch system's SIGTERM behind it is the first
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
 }
 
 // Open MPI's launcher, asked to end, sends its ranks SIGCONT, waits odls_base_sigkill_timeout seconds, sends

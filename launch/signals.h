@@ -5,7 +5,8 @@
 namespace bicrl {
 
 // The first signal writes `announcement` to stderr at once, as the step may take long; empty: nothing (of
-// several ranks one speaks). A second one ends the process.
+// several ranks one speaks). A second one ends the process; SIGINT and SIGTERM count as the first behind
+// SIGUSR1.
 void install_stop_handler(const std::string& announcement);
 bool stop_requested();
 

@@ -138,6 +138,10 @@ inline constexpr double kMaxMinDeviation = 1e18;
 inline constexpr const char* kNothingOfSpeed =
     "leaves nothing of the speed-up; 'speedup_weight: 0' leaves it out";
 
+// For a 'correct' of 0 without a weight of speed: nothing is left to learn from.
+inline constexpr const char* kNothingEarned =
+    "must be above 0, or 'speedup_weight' must be: else every program earns 0";
+
 // Speed-ups that differ by less may differ by noise: 5 %, the margin of CUDA Agent's milestones.
 inline constexpr double kSpeedupNoise = 0.05;
 

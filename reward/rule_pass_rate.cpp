@@ -26,6 +26,8 @@ class PassRateRule : public RewardRule {
     for (const char* key : {"min_speedup", "max_gain"})
       if (parameters.has(key) && !parameters.has("speedup_weight"))
         parameters.reject(key, "has no effect without 'speedup_weight', which is 0 unless it is set");
+    if (failed_ == correct_ && speedup_weight_ == 0)
+      parameters.reject("failed", "must be less than 'correct', or 'speedup_weight' above 0");
     if (speedup_weight_ > 0 && max_gain_ == 0) parameters.reject("max_gain", kNothingOfSpeed);
   }
 

@@ -16,6 +16,7 @@ class ProfileRule : public RewardRule {
         max_speedup_(parameters.real("max_speedup", 3, 0, kMaxReward)) {
     if (max_speedup_ < min_speedup_) parameters.reject("max_speedup", "must not be less than 'min_speedup'");
     if (speedup_weight_ > 0 && max_speedup_ == 0) parameters.reject("max_speedup", kNothingOfSpeed);
+    if (correct_ == 0 && speedup_weight_ == 0) parameters.reject("correct", kNothingEarned);
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {

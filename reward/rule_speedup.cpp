@@ -17,6 +17,7 @@ class SpeedupRule : public RewardRule {
         max_speedup_(parameters.real("max_speedup", 3, 0, kMaxReward)) {
     if (max_speedup_ < min_speedup_) parameters.reject("max_speedup", "must not be less than 'min_speedup'");
     if (weight_ > 0 && max_speedup_ == 0) parameters.reject("max_speedup", kNothingOfSpeed);
+    if (correct_ == 0 && weight_ == 0) parameters.reject("correct", kNothingEarned);
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/config/config.h"
+#include "common/error.h"
 #include "tasks/task.h"
 
 namespace bicrl {
@@ -24,6 +25,12 @@ struct TaskOutcome {
 // Whether a task can never be graded. Empty: every task can. Of the same tasks in every call, or of more.
 using LeftOut = std::function<bool(const Task&)>;
 
+// A state that belongs to another kind of curriculum, to other tasks or to other parameters.
+class OtherCurriculum : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 class Curriculum {
  public:
   virtual ~Curriculum() = default;
@@ -36,8 +43,8 @@ class Curriculum {
   // For the progress line: "sequential 64/600", "level 2 (3 of 4) 48/320".
   virtual std::string position() const = 0;
 
-  // Everything that decides later calls of next(). restore() throws InputError on a state of another kind of
-  // curriculum, of other tasks or of other parameters.
+  // Everything that decides later calls of next(). restore() changes nothing where it throws:
+  // OtherCurriculum, or InputError on a state that is damaged.
   virtual nlohmann::json state() const = 0;
   virtual void restore(const nlohmann::json& state) = 0;
 };

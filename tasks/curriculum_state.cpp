@@ -41,9 +41,9 @@ const json& raw_field(const json& state, const char* field) {
 void require_equal(const json& state, const json& own, const char* field) {
   const json& saved = raw_field(state, field);
   if (saved != own.at(field))
-    throw InputError(concat("curriculum state: field '", field, "' is ", json_excerpt(saved), ", expected ",
-                            json_excerpt(own.at(field)),
-                            ": it was saved with another curriculum or other tasks"));
+    throw OtherCurriculum(concat("curriculum state: field '", field, "' is ", json_excerpt(saved),
+                                 ", expected ", json_excerpt(own.at(field)),
+                                 ": it was saved with another curriculum or other tasks"));
 }
 
 uint64_t index_of(const json& state, const char* field, uint64_t bound) {

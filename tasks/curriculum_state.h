@@ -18,7 +18,7 @@ bool is_left_out(const Task& task, const LeftOut& left_out);
 
 const nlohmann::json& raw_field(const nlohmann::json& state, const char* field);
 [[noreturn]] void refuse_field(const char* field, const nlohmann::json& value);
-// That `state` has what a state taken now (`own`) has there.
+// That `state` has what a state taken now (`own`) has there, else OtherCurriculum.
 void require_equal(const nlohmann::json& state, const nlohmann::json& own, const char* field);
 // A whole number below `bound`.
 uint64_t index_of(const nlohmann::json& state, const char* field, uint64_t bound);

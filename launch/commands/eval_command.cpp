@@ -88,13 +88,15 @@ struct Answers {
 };
 
 void print_plan(const ConfigDocument& document, const EvalSettings& settings, size_t task_count,
-                const std::string& note) {
+                const std::vector<std::string>& notes) {
   const auto most = static_cast<int64_t>(task_count);
   const int64_t count = settings.task_limit > 0 ? std::min(settings.task_limit, most) : most;
   std::cout << document.resolved_yaml() << "\n# tasks: " << count;
   if (!settings.suite || settings.suite->programs.empty())
     std::cout << ", responses: " << count * settings.samples_per_task;
-  std::cout << "\n" << (note.empty() ? "" : "# " + note + "\n") << std::flush;
+  std::cout << "\n";
+  for (const std::string& note : notes) std::cout << "# " << note << "\n";
+  std::cout << std::flush;
 }
 
 // One evaluation from its configuration on. Every method is collective.
@@ -112,17 +114,17 @@ class Evaluation {
   }
 
   ExitCode run() {
-    const std::string note =
-        note_on_unused_server(document_.root().section("verifier"), settings_.verifier.addresses);
+    const std::vector<std::string> notes = notes_on_configuration();
     if (settings_.suite)
       load_suite();
     else
       tasks_ = load_eval_tasks(settings_);
     if (command_.dry_run) {
-      if (first()) print_plan(document_, settings_, tasks_.size(), note);
+      if (first()) print_plan(document_, settings_, tasks_.size(), notes);
       return ExitCode::kOk;
     }
-    if (first() && !note.empty()) log_warning(note);
+    if (first())
+      for (const std::string& note : notes) log_warning(note);
     expect_equal_on_ranks(control_, "configuration", document_.resolved_yaml());
     expect_equal_on_ranks(control_, "set of tasks", hash_of(tasks_));
     if (first()) check_writable(command_.json_path);
@@ -135,6 +137,15 @@ class Evaluation {
   bool first() const { return control_.rank() == 0; }
   bool is_stock() const {
     return settings_.suite && settings_.suite->protocol == SuiteProtocol::kKernelBench;
+  }
+
+  // On what the configuration says without effect.
+  std::vector<std::string> notes_on_configuration() const {
+    std::vector<std::string> notes = document_.notes();
+    const std::string server =
+        note_on_unused_server(document_.root().section("verifier"), settings_.verifier.addresses);
+    if (!server.empty()) notes.push_back(server);
+    return notes;
   }
 
   ExitCode evaluate_tasks() {

@@ -215,8 +215,10 @@ static int run_generate_command(const LearnerCommand& command) {
   if (command.dry_run) {
     std::cout << document.resolved_yaml() << "\n# " << settings.source.what() << ": " << prompts.size()
               << ", responses: " << prompts.size() * settings.samples_per_task << "\n";
+    for (const std::string& note : document.notes()) std::cout << "# " << note << "\n";
     return static_cast<int>(ExitCode::kOk);
   }
+  for (const std::string& note : document.notes()) log_warning(note);
   check_writable(settings.output.string());
   install_stop_handler("stopping after this forward; again to end now");
   at::set_num_threads(static_cast<int>(settings.threads));

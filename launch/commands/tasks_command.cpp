@@ -1,8 +1,10 @@
 // `bicrl tasks`: what a run would be asked. Shows a configuration's tasks and writes them in the published
 // form, in which any run, `bicrl verify` and `bicrl eval` read them again, or checks what they are worth.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "launch/commands/task_check.h"
 #include "launch/curate/task_defect_report.h"
@@ -15,6 +17,17 @@
 namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
+
+// In one file no id may occur twice. Those of several files may, and are told apart by the names of the
+// files.
+std::vector<Task> with_unique_ids(std::vector<Task> tasks) {
+  std::set<std::string> ids;
+  const bool unique =
+      std::ranges::all_of(tasks, [&](const Task& task) { return ids.insert(task.published_id()).second; });
+  if (!unique)
+    for (Task& task : tasks) task.source.clear();
+  return tasks;
+}
 
 void describe(const std::string& name, const std::vector<Task>& tasks, const fs::path& folder) {
   if (tasks.empty()) return;
@@ -32,7 +45,7 @@ void describe(const std::string& name, const std::vector<Task>& tasks, const fs:
   std::cout << "\n";
   if (folder.empty()) return;
   const fs::path file = folder / (name + ".json");
-  save_tasks(file, tasks);
+  save_tasks(file, with_unique_ids(tasks));
   std::cout << "  written to " << file.string() << "\n";
 }
 

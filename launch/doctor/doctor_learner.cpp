@@ -49,6 +49,20 @@ Check check_verifier(VerifierClientOptions options, const std::string& address) 
   return check_limited(name, found, "its sandbox lacks " + missing);
 }
 
+// Why the dry run refused, which is the last that it says: the whole document comes before.
+std::string refusal_in(const std::string& output) {
+  constexpr std::string_view kBegin = "\nbicrl: ";
+  const std::string lines = "\n" + output;
+  const size_t last = lines.rfind(kBegin);
+  return last == std::string::npos ? output : lines.substr(last + kBegin.size());
+}
+
+// By TrainerSettings::placement(): the dry run is one rank, and a split run has several.
+bool wants_more_ranks(const std::string& refusal) {
+  return refusal.starts_with("trainer.placement: split") &&
+         refusal.find("ranks, and the run has 1:") != std::string::npos;
+}
+
 }  // namespace
 
 LearnerModule check_learner(DoctorReport& report) {
@@ -95,7 +109,10 @@ Check check_run_configuration(const std::string& path, const std::vector<std::st
   command.insert(command.end(), overrides.begin(), overrides.end());
   const CommandResult result = run_command(command, environment_of_own(), kReadSeconds);
   if (result.succeeded) return check_ok("configuration", path);
-  const std::string said = result.output.starts_with("bicrl: ") ? result.output.substr(7) : result.output;
+  const std::string said = refusal_in(result.output);
+  if (wants_more_ranks(said))
+    return check_limited("configuration", said,
+                         "`mpirun -np N bicrl train " + path + " --dry-run` reads it with that many ranks");
   return check_missing("configuration", said.empty() ? path + " cannot be read" : said,
                        "correct it; `bicrl train " + path + " --dry-run` reads it again");
 }

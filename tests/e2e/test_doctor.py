@@ -109,6 +109,16 @@ with folder() as temporary:
     answered = checks[f"verifier {address}"]
     expect(answered["status"] in ("ok", "limited") and " ms, " in answered["found"]
            and "1 workers" in answered["found"], "the verifier describes itself", answered)
+    # What a run refuses behind the printed document, and what only more ranks can start.
+    elsewhere = [f"verifier.addresses=[{address}]", "verifier.server.bwrap=/nonexistent"]
+    code, checks = doctor(SMALL_RUN, *elsewhere, "evaluation.tasks=300")
+    expect(code == 3, "more held-out tasks than there are", checks)
+    expect_checks(checks, configuration="missing: 300 held-out tasks are asked for")
+    expect("checkpoint_every_s" not in checks["configuration"]["found"], "the reason alone", checks["configuration"])
+    for ranks in (1, 3):
+        code, checks = doctor(SMALL_RUN, *elsewhere, "trainer.placement=split", f"trainer.generator_ranks={ranks}")
+        expect(code == 0, "a split run is started as several ranks", checks)
+        expect_checks(checks, configuration=f"limited: needs at least {ranks + 1} ranks, and the run has 1")
     server.stop()
     code, checks = doctor(SMALL_RUN, f"verifier.addresses=[{address}]", "verifier.server.bwrap=/nonexistent",
                           "warm_up.stepps=3")

@@ -122,6 +122,12 @@ with folder() as temporary:
     refused(2, "is no folder", "--json", f"{temporary}/none/figures.json")
     refused(2, "verifier.server.worker", "verifier.server.worker=2")
 
+    # A key of the file that a word of the command line makes idle is dropped, and said to be.
+    idle = "rollout.threshold: has no effect with 'strategy: random', and is left out"
+    refused(2, idle, "rollout.strategy=random", "--json", f"{temporary}/none/figures.json")
+    code, out, err = bicrl("eval", config, "rollout.strategy=random", "--dry-run")
+    expect(code == 0 and any(line.startswith("# ") and line.endswith(idle) for line in out.splitlines()), "a dry run says so", code, out, err)
+
     reference = ("import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n"
                  "def get_inputs():\n    return [torch.rand(8)]\n\ndef get_init_inputs():\n    return []\n")
     # A prompt that does not fit is left out and told, once; if none is left, that ends the command.

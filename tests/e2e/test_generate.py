@@ -151,6 +151,11 @@ with folder() as temporary:
     Path(f"{temporary}/foreign.jsonl").write_text("{}\n")
     refused("no foreign.jsonl.origin.yaml", f"output={temporary}/foreign.jsonl")
     refused("is no folder", f"output={temporary}/none/out.jsonl")
+    # A key of the file that a word of the command line makes idle is dropped, and said to be.
+    idle = "rollout.threshold: has no effect with 'strategy: random', and is left out"
+    refused(idle, f"output={temporary}/none/out.jsonl", "rollout.strategy=random")
+    code, out, err = bicrl("generate", config, f"output={whole}", "rollout.strategy=random", "--dry-run")
+    expect(code == 0 and any(line.startswith("# ") and line.endswith(idle) for line in out.splitlines()), "a dry run says so", code, out, err)
     # Settings and prompts that cannot be.
     refused("name either `tasks`", "tasks=tests/data/end_to_end_tasks.json", "prompts=configs/generate_prompts.yaml")
     refused("name either `tasks`", "prompts=")

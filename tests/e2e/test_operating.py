@@ -75,6 +75,18 @@ with folder() as temporary:
     code, out, err = train(run, "rollout.strategy=random", "stages.1.steps=3", "run.seed=5")
     expect(code == 2 and "run.seed: 1 -> 5" in err, "another run is not an extension", code, err)
 
+    # ---- It goes on with other files, and says so: within the stage the curriculum begins anew.
+    tasks = json.loads((SOURCE / "tests/data/infilling_tasks.json").read_text())
+    Path(temporary, "grown.json").write_text(json.dumps(tasks[:3]))
+    grown = ["tasks.synthetic=~", f"tasks.train=[{temporary}/grown.json]", "evaluation.tasks=0", "warm_up.steps=0",
+             "stages=[{stage: infilling, steps: 1, tasks_per_step: 2, samples_per_task: 2}]"]
+    code, out, err = train(f"{temporary}/grown", *grown)
+    expect(code == 0 and "infilling 1/1" in out, "on three tasks", code, out, err)
+    Path(temporary, "grown.json").write_text(json.dumps(tasks[:4]))
+    code, out, err = train(f"{temporary}/grown", *grown, "stages.0.steps=2")
+    expect(code == 0 and "infilling 2/2" in out and "infilling 1/2" not in out, "and on with four", code, out, err)
+    expect("going on with another content of: training tasks" in err and "the curriculum of stage infilling begins anew" in err, "which is said", err)
+
     # ---- Tasks that are trained on and held out are refused by all who read them; allowed, a task that can never be graded leaves both
     # lists at the same evaluation, whether or not the run was taken up again in between.
     tasks = json.loads((SOURCE / "tests/data/infilling_tasks.json").read_text())[:3]

@@ -190,6 +190,25 @@ with folder() as temporary:
     code, out, err = bicrl("sft", "tests/data/small_run.yaml", f"run.directory={half}", *SMALL)
     expect(code == 2 and "has finished" in err and "stages" in err, "sft is another run than train", code, out, err)
 
+    # Another curriculum, or other tasks, within a stage: refused, or begun anew on demand.
+    within = f"{temporary}/within"
+    in_stage = ["warm_up.steps=1", "stages.1.steps=100000"]
+    process = start(within, *in_stage)
+    wait_for_steps(process, within, 4)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=300)
+    for change in ("stages.1.curriculum={kind: level}", "tasks.synthetic.seed=2"):
+        taken, kept = len(read_lines(f"{within}/metrics.jsonl")), Path(within, "config.yaml").read_bytes()
+        process = start(within, *in_stage, change)
+        output, _ = process.communicate(timeout=300)
+        expect(process.returncode == 2 and "started with another configuration" in output, f"{change} is refused", output)
+        expect(Path(within, "config.yaml").read_bytes() == kept, "and changes nothing")
+        process = start(within, *in_stage, change, "--allow-changed-config")
+        wait_for_steps(process, within, taken + 1)
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=300)
+        expect("the same command goes on" in output and output.count("the curriculum of stage end_to_end begins anew") == 1, f"{change} is allowed", output)
+
     # Killed while its first file was written: an empty folder but for that. No verdicts come: saved, told, and the same
     # command goes on once there is one. Before the first checkpoint another configuration spoils nothing.
     young = f"{temporary}/young"

@@ -1,4 +1,4 @@
-"""launch/setup and launch/build mend what they find: run as copies, with a package index and a CMake of this test's own."""
+"""launch/setup, launch/build and launch/fuzz: run as copies, with a package index, a CMake and targets of this test's own."""
 import os
 import shutil
 import subprocess
@@ -28,14 +28,17 @@ class Clone:
         self.venv = self.root / ".venv"
         (self.root / "launch").mkdir(parents=True)
         (self.root / "tests").mkdir()
-        for script in ("setup", "build"):
+        (self.root / "curation").mkdir()
+        for script in ("setup", "build", "fuzz"):
             shutil.copy(SOURCE / "launch" / script, self.root / "launch" / script)
         (self.root / "launch/requirements.txt").write_text("torch==1.0\n")
         (self.root / "tests/requirements.txt").write_text("other==1.0\n")
+        (self.root / "curation/requirements.txt").write_text("columns==1.0\n")
         index = folder / "index"
         index.mkdir()
         wheel(index, "torch", "torch")
         wheel(index, "other", "other")
+        wheel(index, "columns", "columns")
         self.tools = folder / "tools"
         self.tools.mkdir()
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(("BICRL_", "PIP_"))}
@@ -69,6 +72,8 @@ def setup_mends(clone):
     clone.expect_whole("fresh")
     expect("installing other==1.0" in clone.expect_whole("tests as well", "--with-tests"), "says what it adds")
     clone.package("other.py")
+    clone.expect_whole("tests and tables", "--with-tests", "--with-tables")
+    clone.package("columns.py")
 
     # Killed while pip wrote a package: it has the metadata, but not all of its files.
     (clone.venv / ".installed-launch").unlink()
@@ -97,7 +102,8 @@ def setup_mends(clone):
     (clone.tools / "df").chmod(0o755)
     code, said = clone.run("setup", BICRL_VENV=str(clone.root / "third"))
     expect(code == 3 and "too little disk" in said and "2 GB are free" in said, "too little disk", said)
-    expect(clone.run("setup", "--all")[0] == 2, "an unknown word is refused")
+    for words in (["--all"], ["--with-tests", "--with-table"]):
+        expect(clone.run("setup", *words)[0] == 2, f"{words}: an unknown word is refused")
 
 
 # Stands in for CMake: takes notes, keeps the options as a cache does, and fails if the cache says so.
@@ -146,7 +152,30 @@ def build_configures(clone):
     expect(code == 0 and len(calls) == 1 and "--preset cuda" in calls[0], "and forgotten", calls, said)
 
 
+def fuzz_goes_on(clone):
+    """A target that crashes before it reports anything is a finding, and the next one has its turn."""
+    for tool in ("cmake", "clang++"):
+        (clone.tools / tool).write_text("#!/bin/sh\n")
+        (clone.tools / tool).chmod(0o755)
+    programs = clone.root / "build/fuzz/bin"
+    programs.mkdir(parents=True)
+    (clone.root / "build/fuzz/build.ninja").touch()
+    (clone.root / "tests/fuzz").mkdir()
+    for name, script in (("crashing", "echo no room >&2; exit 77"), ("sound", "echo '#9 DONE cov: 5 ft: 7 corp: 3/9b'")):
+        (clone.root / f"tests/fuzz/target_{name}.cpp").touch()
+        (programs / f"fuzz_{name}").write_text(f"#!/bin/sh\n{script}\n")
+        (programs / f"fuzz_{name}").chmod(0o755)
+    code, said = clone.run("fuzz", "1")
+    rows = [line.split() for line in said.splitlines()[1:]]
+    expect(code == 1 and [row[0] for row in rows] == ["crashing", "sound"], "a line of each target", code, said)
+    expect("FINDING," in rows[0] and rows[1][1:] == ["5", "7", "3/9b", "clean"], "with what became of it", said)
+    expect(clone.run("fuzz", "1", "sound")[0] == 0, "one that is named")
+    code, said = clone.run("fuzz", "1", "sound", "crushing")
+    expect(code == 2 and "no target 'crushing'" in said and "clean" not in said, "a misspelt one is refused", code, said)
+
+
 with tempfile.TemporaryDirectory(prefix="bicrl_e2e_") as temporary:
     clone = Clone(Path(temporary))
     setup_mends(clone)
     build_configures(clone)
+    fuzz_goes_on(clone)

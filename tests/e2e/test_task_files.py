@@ -3,7 +3,7 @@ words, before anything starts; who asks otherwise takes it; strict: false leaves
 import json
 from pathlib import Path
 
-from support import DATA, SOURCE, bicrl, expect, folder, patient, read_lines
+from support import DATA, SOURCE, bicrl, expect, folder, patient, read_json, read_lines
 
 SMALL = ["warm_up.steps=1", "warm_up.samples_per_step=2", "evaluation.tasks=0", "stages=[]"]
 
@@ -50,6 +50,18 @@ with folder() as temporary:
     for name, more in {"asked otherwise": ["rollout.scaffold=prompt"], "left out": ["tasks.strict=false"]}.items():
         code, out, err = bicrl("train", *of_run, *more, "--dry-run")
         expect(code == 0 and (words in err) == (name == "left out"), name, code, out, err)
+
+    # Files that have ids in common are written as one that can be read: with the whole ids.
+    for name in ("one", "two"):
+        Path(temporary, f"{name}.json").write_text(json.dumps([good]))
+    written = Path(temporary, "written")
+    for files, expected in (([temporary + "/one.json"], [good["id"]]),
+                            ([temporary + "/one.json", temporary + "/two.json"], [f"one:{good['id']}", f"two:{good['id']}"])):
+        words = ["tests/data/small_run.yaml", f"run.directory={run}", *SMALL]
+        code, out, err = bicrl("tasks", *words, f"tasks={{train: [{', '.join(files)}], prompt_style: compact}}", "--write", written)
+        expect(code == 0 and [entry["id"] for entry in read_json(written / "train.json")] == expected, "the ids that are written", code, out, err)
+        code, out, err = bicrl("tasks", *words, f"tasks={{train: [{written}/train.json], prompt_style: compact}}")
+        expect(code == 0 and f"train: {len(files)} tasks" in out, "and read again", code, out, err)
 
     large = Path(temporary, "large.json")
     large.write_text(json.dumps([{"level": 1, "problem_id": number, "name": f"{number}_{name}",

@@ -62,6 +62,33 @@ TEST_CASE("what a control group has left is its limit without what it holds, cac
   CHECK(memory_left_in_group(old.path()) == 550);
 }
 
+TEST_CASE("limits of control groups hold from a process's own group up to the root") {
+  const testing::TemporaryFolder mount;
+  const auto folder = [&](const std::string& below) { return mount.path() / below; };
+  const auto folders = group_folders(
+      "5:memory:/batch/job\n4:cpu,cpuacct:/cpus\n0::/a.slice/b.service/c\nbroken\n", "memory", mount.path());
+  CHECK(folders == std::vector{folder("memory/batch/job"), folder("memory/batch"), folder("memory"),
+                               folder("a.slice/b.service/c"), folder("a.slice/b.service"), folder("a.slice"),
+                               mount.path()});
+  CHECK(group_folders("4:cpu,cpuacct:/cpus\n", "cpu", mount.path()) ==
+        std::vector{folder("cpu/cpus"), folder("cpu")});
+  CHECK(group_folders("0::/\n", "memory", mount.path()) == std::vector{mount.path()});
+
+  CHECK_FALSE(memory_limit_of_groups(folders));
+  const auto limit = [&](const std::string& below, const char* name, const char* text) {
+    std::filesystem::create_directories(folder(below));
+    std::ofstream(folder(below) / name) << text;
+  };
+  limit("a.slice/b.service/c", "memory.max", "max\n");
+  CHECK_FALSE(memory_limit_of_groups(folders));
+  limit("a.slice/b.service", "memory.max", "4096\n");
+  limit("a.slice", "memory.max", "8192\n");
+  CHECK(memory_limit_of_groups(folders) == 4096);
+  limit("memory/batch", "memory.limit_in_bytes", "2048\n");
+  limit("memory", "memory.limit_in_bytes", "9223372036854771712\n");
+  CHECK(memory_limit_of_groups(folders) == 2048);
+}
+
 TEST_CASE("a folder must be writable and have room") {
   const testing::TemporaryFolder temporary;
   const auto check = [&](const std::filesystem::path& folder, uint64_t least, uint64_t enough) {

@@ -221,6 +221,19 @@ TEST_CASE("every rule has a floor under the deviation of a group, and a file may
              ContainsSubstring("reward.yaml:4: unknown key rules.0.min_deviation"));
 }
 
+TEST_CASE("a rule that pays the same for every program is refused") {
+  for (const char* name : {"profile", "speedup"}) {
+    const std::string start = concat("rule: ", name, "\ncorrect: 0\nspeedup_weight: ");
+    CHECK_THAT(refusal(start + "0"), ContainsSubstring("reward.yaml:2: correct: must be above 0, or"));
+    CHECK(value(rule(start + "1"), timed(2)) == 2);
+  }
+  const std::string flat = "rule: pass_rate\nfailed: 1\npartial_base: 1\npartial_weight: 0\ncorrect: 1";
+  CHECK_THAT(refusal(flat), ContainsSubstring("reward.yaml:2: failed: must be less than 'correct', or"));
+  CHECK(value(rule(flat + "\nspeedup_weight: 1"), timed(2)) == 2);
+  CHECK_THAT(refusal("rule: composite\nrules: [{rule: profile, correct: 0, speedup_weight: 0}]"),
+             ContainsSubstring("correct: must be above 0, or"));
+}
+
 TEST_CASE("unknown rules and parameters are refused with their place") {
   CHECK_THAT(refusal("rule: binery"),
              ContainsSubstring("reward.yaml:1: rule: expected one of binary, composite, milestone, "

@@ -105,10 +105,40 @@ TEST_CASE("a state of other tasks, another kind or other parameters is refused")
   const auto others = tasks_of_levels({1, 2, 2});
   const auto sequential = make_sequential_curriculum(tasks);
   const auto level = make_level_curriculum(tasks, 0.5, 4);
-  CHECK_THROWS_AS(level->restore(sequential->state()), InputError);
-  CHECK_THROWS_AS(make_sequential_curriculum(others)->restore(sequential->state()), InputError);
-  CHECK_THROWS_AS(make_level_curriculum(tasks, 0.6, 4)->restore(level->state()), InputError);
-  CHECK_THROWS_AS(make_level_curriculum(tasks, 0.5, 8)->restore(level->state()), InputError);
+  sequential->next(1);
+  observe(*level, {"t0"}, 1.0);
+  struct Case {
+    std::unique_ptr<Curriculum> own;
+    json saved;
+  };
+  std::vector<Case> cases;
+  cases.push_back({make_level_curriculum(tasks, 0.5, 4), sequential->state()});
+  cases.push_back({make_sequential_curriculum(others), sequential->state()});
+  cases.push_back({make_level_curriculum(tasks, 0.6, 4), level->state()});
+  cases.push_back({make_level_curriculum(tasks, 0.5, 8), level->state()});
+  cases.push_back({make_adaptive_curriculum(tasks, 1), level->state()});
+  for (const auto& [own, saved] : cases) {
+    INFO(own->state() << saved);
+    const json fresh = own->state();
+    CHECK_THROWS_AS(own->restore(saved), OtherCurriculum);
+    CHECK(own->state() == fresh);  // it can begin anew
+  }
+  const auto is_damage = [&](const json& broken) {
+    try {
+      level->restore(broken);
+    } catch (const OtherCurriculum&) {
+      return false;
+    } catch (const InputError&) {
+      return true;
+    }
+    return false;
+  };
+  for (const char* field : {"current", "kind", "tasks"}) {
+    INFO(field);
+    json broken = level->state();
+    broken.erase(field);
+    CHECK(is_damage(broken));
+  }
   for (const char* field : {"current", "offset", "recent", "kind"}) {
     INFO(field);
     json broken = level->state();

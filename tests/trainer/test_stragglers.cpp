@@ -16,9 +16,11 @@
 #include "common/rng.h"
 #include "tests/support/held_grader.h"
 #include "tests/support/support.h"
+#include "trainer/run/run_settings.h"
 
 using namespace bicrl;
 using namespace bicrl::testing;
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -329,4 +331,19 @@ TEST_CASE("equal candidates straggle together, and no verdict of theirs goes to 
   while (!std::ranges::all_of(others, [](const Episode& e) { return e.last().verdict.has_value(); }))
     verifier.take_ready(others);
   for (const Episode& e : others) CHECK(e.last().verdict->diagnostics == "program " + e.last().program);
+}
+
+TEST_CASE("a deadline for stragglers is a time that can be waited for") {
+  const auto deadline_of = [](const std::string& value) {
+    const std::filesystem::path source = source_path("");
+    const ConfigDocument document =
+        ConfigDocument::from_file(source / "configs/quickstart.yaml", {"run.straggler_deadline_s=" + value});
+    return RunSettings::from_config(document.root(), source / "configs").straggler_deadline_s;
+  };
+  CHECK(deadline_of("86400") == 86400);
+  for (const char* endless : {".inf", "1e17", "86401"}) {
+    CAPTURE(endless);
+    CHECK_THROWS_WITH(deadline_of(endless),
+                      ContainsSubstring("straggler_deadline_s: expected a number from 0 to 86400"));
+  }
 }

@@ -36,6 +36,8 @@ struct RunContext {
   Curation& curation;
   VerifierClient* verifier = nullptr;  // null if nothing is to be verified
   const StageRewards& rewards;
+  // Of configuration and inputs, since the checkpoint that the run goes on from.
+  bool changes_allowed = false;
   VerdictLedger* ledger = nullptr;  // null if there are no verdicts
   // Null on ranks other than 0:
   RunDirectory* directory = nullptr;

@@ -32,6 +32,7 @@ class RunDirectory {
   void check_config(const std::string& config_yaml, bool allow_changes) const;
   // Checks, then keeps configuration and reward. The reward may differ.
   void adopt(const std::string& config_yaml, const std::string& reward_yaml, bool allow_changes);
+  bool changes_allowed() const { return changes_allowed_; }  // when it was adopted
   // What the run reads besides its configuration, by name with a hash of its content: as with the
   // configuration, differences to what the run was started with are an InputError unless allowed.
   void adopt_inputs(const std::map<std::string, std::string>& hashes) const;

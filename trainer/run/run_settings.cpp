@@ -10,6 +10,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kMany = 1'000'000'000;
+constexpr double kDay_s = 86400;
 constexpr int64_t kMaxStaleness = 8;  // decision 0138
 
 WarmUpSettings warm_up_from(const ConfigSection& section, const fs::path& config_folder, uint64_t seed) {
@@ -244,7 +245,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.max_skipped_updates = run.integer("max_skipped_updates", 10, 0);
   settings.max_loss = run.real("max_loss", 1000, 0);
   settings.max_unverified_share = run.real("max_unverified_share", 0.5, 0, 1);
-  settings.straggler_deadline_s = run.real("straggler_deadline_s", 0, 0);
+  settings.straggler_deadline_s = run.real("straggler_deadline_s", 0, 0, kDay_s);
   settings.policy = PolicySource::from_config(root.section("policy"), config_folder);
   const bool has_pairs = root.section("warm_up").section("pairs").has("sources");
   settings.tasks = TaskSource::from_config(root.section("tasks"), config_folder,

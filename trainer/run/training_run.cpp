@@ -49,6 +49,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
   on_rank_zero(control_, [&] {
     if (directory_) directory_->adopt_inputs(hashes);
   });
+  context_.changes_allowed = on_any_rank(control_, directory_ && directory_->changes_allowed());
   make_updater(ranks);
   share_first_weights(ranks.tensors);
   make_ledger(verifier_basis);

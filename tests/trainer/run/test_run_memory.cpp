@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 
+#include "common/usable_machine.h"
 #include "policy/policy_config.h"
 #include "tests/support/support.h"
 
@@ -76,6 +77,10 @@ struct GpuRun {
 };
 
 }  // namespace
+
+TEST_CASE("a run on the CPU is limited by what its control groups allow") {
+  CHECK(memory_limit_bytes(at::kCPU) == static_cast<int64_t>(usable_memory_bytes()));
+}
 
 TEST_CASE("a memory plan takes the fastest form that fits both phases, and of GPUs alone") {
   const GpuRun run({"evaluation.tasks=0"});

@@ -2,12 +2,12 @@
 
 #include <ATen/Context.h>
 #include <c10/core/CachingDeviceAllocator.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <string>
 
+#include "common/usable_machine.h"
 #include "rollout/prompt_tokens.h"
 
 namespace bicrl {
@@ -180,7 +180,7 @@ MemoryBudget budget_of_run(const RunSettings& settings, const RunWork& work, con
 }
 
 int64_t memory_limit_bytes(at::Device device) {
-  if (device.is_cpu()) return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  if (device.is_cpu()) return static_cast<int64_t>(usable_memory_bytes());
   at::globalContext().lazyInitDevice(device.type());
   const auto [free, total] = c10::getDeviceAllocator(device.type())->getMemoryInfo(device.index());
   return static_cast<int64_t>(total);

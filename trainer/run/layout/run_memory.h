@@ -39,7 +39,7 @@ PassMemory largest_pass(const RunSettings& settings, const RunWork& work, int64_
 // `cache_tokens`: at most, where the settings name none; 0: no limit.
 DecodingMemory largest_decoding(const RunSettings& settings, const RunWork& work, int64_t cache_tokens = 0);
 
-// What the device has in all: a GPU's memory, or the host's.
+// What the device has in all: a GPU's memory, or what this process may hold of the host's.
 int64_t memory_limit_bytes(at::Device device);
 // Gives back to a GPU what the allocator keeps for tensors to come: before anything beside tensors takes
 // memory there.

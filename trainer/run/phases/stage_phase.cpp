@@ -166,8 +166,15 @@ class StagePhase : public Phase {
     return state;
   }
   void restore(const nlohmann::json& state) override {
-    curriculum_->restore(state.at("curriculum"));
-    if (const auto ahead = state.find("ahead"); ahead != state.end()) ahead_.restore(*ahead);
+    try {
+      curriculum_->restore(state.at("curriculum"));
+      // Only with it: what was generated ahead answers tasks that another curriculum may not have.
+      if (const auto ahead = state.find("ahead"); ahead != state.end()) ahead_.restore(*ahead);
+    } catch (const OtherCurriculum& other) {
+      if (!context_.changes_allowed) throw;
+      if (context_.control.rank() == 0)
+        log_warning("the curriculum of stage ", name(), " begins anew: ", other.what());
+    }
     const auto surplus = state.find("surplus");
     if (refill_.is_enabled() && surplus != state.end()) surplus_.restore(*surplus);
   }
