@@ -49,12 +49,20 @@ void read_ledger(const std::filesystem::path& folder, const Names& keys, Respons
 
 }  // namespace
 
+bool is_judged(const std::string& outcome) {
+  return outcome != kNoVerdict && outcome != "infrastructure" && outcome != kInvalidTask &&
+         outcome != "undecided";
+}
+
 VerdictFigures verdict_figures(const nlohmann::json& verdict) {
   VerdictFigures figures;
   if (!verdict.is_object()) return {.outcome = kNoVerdict};
   figures.is_correct = flag_or(verdict, "correct", false);
-  figures.outcome = text_or(verdict, "fault_class");
-  if (figures.outcome.empty()) figures.outcome = text_or(verdict, "outcome", kNoVerdict);
+  figures.outcome = text_or(verdict, "outcome", kNoVerdict);
+  // An undecided program has a class as well: why it cannot be graded.
+  const std::string fault = text_or(verdict, "fault_class");
+  if (!fault.empty() && (figures.outcome == kNoVerdict || is_judged(figures.outcome)))
+    figures.outcome = fault;
   if (figures.is_correct) figures.outcome = "correct";
   figures.candidate_ms = number_or(verdict, "candidate_ms", 0);
   figures.eager_ms = number_or(verdict, "eager_ms", 0);

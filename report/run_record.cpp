@@ -36,7 +36,7 @@ std::string joined_text(const nlohmann::json& value) {
 // "end_to_end-000012" is step 12 of end_to_end, "warm_up" the end of warm_up.
 void place_evaluation(const StepTable& steps, EvaluationEntry& entry) {
   std::string name = entry.name;
-  for (const char* variant : {"_best_of", "_as_infilling"})
+  for (const char* variant : {kBestOfSuffix, "_as_infilling"})
     if (name.ends_with(variant)) {
       entry.is_variant = true;
       name.resize(name.size() - std::string_view(variant).size());

@@ -91,6 +91,7 @@ nlohmann::json evaluation_json(const EvaluationEntry& e) {
           {"step", e.step},
           {"row", e.run_row},
           {"responses", e.responses},
+          {"judged", e.judged},
           {"correct", estimate_json(e.correct_rate())},
           {"compiled", estimate_json(e.compile_rate())},
           {"speedup", estimate_json(e.geomean_speedup())},
@@ -112,23 +113,24 @@ Html evaluation_table(const std::vector<RunRecord>& runs) {
           std::any_of(run.evaluations.begin() + static_cast<ptrdiff_t>(i) + 1, run.evaluations.end(),
                       [&](const EvaluationEntry& later) { return later.phase == e.phase; });
       if (is_superseded) continue;
-      rows.push_back({cell(runs.size() > 1 ? concat(run.name, ": ", e.name) : e.name),
-                      number_cell(std::to_string(e.responses)), estimate_cell(e.compile_rate(), Unit::kShare),
-                      estimate_cell(e.correct_rate(), Unit::kShare),
-                      estimate_cell(e.geomean_speedup(), Unit::kFactor),
-                      estimate_cell(e.fast_1_rate(), Unit::kShare),
-                      estimate_cell(e.fast_2_rate(), Unit::kShare), estimate_cell(e.reward, Unit::kNumber),
-                      estimate_cell(share_estimate(e.novel, e.responses), Unit::kShare)});
+      rows.push_back(
+          {cell(runs.size() > 1 ? concat(run.name, ": ", e.name) : e.name), number_cell(judged_text(e)),
+           estimate_cell(e.compile_rate(), Unit::kShare), estimate_cell(e.correct_rate(), Unit::kShare),
+           estimate_cell(e.geomean_speedup(), Unit::kFactor), estimate_cell(e.fast_1_rate(), Unit::kShare),
+           estimate_cell(e.fast_2_rate(), Unit::kShare), estimate_cell(e.reward, Unit::kNumber),
+           estimate_cell(e.novel_rate(), Unit::kShare)});
     }
   if (rows.empty()) return {};
   return element("h3", literal("Before and after, on held-out tasks")) +
          element(
              "p", {{"class", "lead"}},
              literal(
-                 "Below each figure its 95&nbsp;% interval. fast₁ and fast₂ are shares that are correct and "
+                 "Shares of the responses whose program was judged, and of tasks where the best of several "
+                 "samples counts. Below each figure its 95&nbsp;% interval. fast₁ and fast₂ are shares that "
+                 "are correct and "
                  "more than once, or twice, as fast as eager PyTorch.")) +
          table("Evaluations with 95 % intervals",
-               {"after", "responses", "compile", "correct", "speed-up", "fast₁", "fast₂", "reward",
+               {"after", "judged", "compile", "correct", "speed-up", "fast₁", "fast₂", "reward",
                 "novel technique"},
                rows);
 }

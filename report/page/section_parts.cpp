@@ -58,8 +58,7 @@ Html table(const std::string& caption, const std::vector<std::string>& heads,
 
 Html outcome_badge(const std::string& outcome) {
   const bool is_correct = outcome == "correct";
-  const bool is_known = outcome != kNoVerdict && outcome != "infrastructure" && outcome != "invalid_task" &&
-                        outcome != "undecided";
+  const bool is_known = is_judged(outcome);
   std::string name = outcome;
   std::ranges::replace(name, '_', ' ');
   return element("span",

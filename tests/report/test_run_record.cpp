@@ -59,6 +59,14 @@ TEST_CASE("run directory reads back as it was written") {
   CHECK(run.kept.responses.at({3, 1, 1}).text == "fourth");
 }
 
+TEST_CASE("undecided response is none of its fault class") {
+  const auto outcome = [](const char* outcome) {
+    return verdict_figures({{"outcome", outcome}, {"fault_class", "specialised"}}).outcome;
+  };
+  CHECK(outcome("undecided") == "undecided");
+  CHECK(outcome("candidate_fault") == "specialised");
+}
+
 TEST_CASE("best kernels name the step at which each was found and how it came about") {
   const testing::TemporaryFolder folder;
   write_small_run(folder.path());
