@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/files/files.h"
 #include "common/files/gzip.h"
+#include "common/hash.h"
 #include "report/page/page.h"
 #include "report/run_record.h"
 #include "tests/report/run_writer.h"
@@ -57,6 +58,29 @@ TEST_CASE("run directory reads back as it was written") {
   CHECK(run.responses.responses.size() == 6);
   CHECK(run.responses.verdict_of(run.responses.responses[2]).outcome == "race");
   CHECK(run.kept.responses.at({3, 1, 1}).text == "fourth");
+}
+
+TEST_CASE("of several verdicts on a program the lowest rank's counts, and a later round changes nothing") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  const std::string key = hash_hex({"end_to_end", "1", "1", "0"});
+  const auto line = [&](int round, const char* fault) {
+    return nlohmann::json(
+               {{"key", key},
+                {"round", round},
+                {"verdict", {{"correct", false}, {"fault_class", fault}, {"outcome", "candidate_fault"}}}})
+               .dump() +
+           "\n";
+  };
+  RunWriter(folder.path()).append("ledger/rank-10.jsonl", line(0, "trap"));
+  RunWriter(folder.path()).append("ledger/rank-0.jsonl", line(3, "timeout"));
+  const auto outcome = [&] {
+    const ResponseTable table = read_run(folder.path()).responses;
+    return table.verdict_of(table.responses[2]).outcome;
+  };
+  CHECK(outcome() == "race");
+  RunWriter(folder.path()).append("ledger/rank-1.jsonl", line(-1, "barrier"));
+  CHECK(outcome() == "barrier");
 }
 
 TEST_CASE("undecided response is none of its fault class") {
