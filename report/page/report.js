@@ -44,6 +44,15 @@
     return phase ? `${phase.name} ${row - phase.begin + phase.first_step}` : `step ${row + 1}`;
   }
 
+  // Where another run took the step that `run` took at `row`; -1 if it did not.
+  function rowOfSameStep(run, row, other) {
+    if (run === other) return row;
+    const phase = data.runs[run].phases.find((p) => row >= p.begin && row < p.end);
+    const same = phase && data.runs[other].phases.find((p) => p.name === phase.name);
+    const found = same ? row - phase.begin + phase.first_step - same.first_step + same.begin : -1;
+    return found >= 0 && found < same.end && found >= same.begin ? found : -1;
+  }
+
   // ---- The tip beside a point
 
   function showTip(title, lines, x, y) {
@@ -74,13 +83,17 @@
       const x = main.x[at];
       cursor.setAttribute("d", `M${x} 22V190`);
       picture.dataset.row = main.rows[at];
-      const format = formats[chart.unit];
+      const format = formats[chart.unit], title = stepName(main.run, main.rows[at]);
+      // A series without a value at this step shows its nearest one, under the name of that step.
       const lines = chart.series.map((s) => {
-        const own = s === main ? at : nearest(s.x, x);
-        return [s.label, format(s.values[own])];
+        let own = s.rows.indexOf(rowOfSameStep(main.run, main.rows[at], s.run));
+        if (own < 0) own = nearest(s.x, x);
+        const name = stepName(s.run, s.rows[own]);
+        return [name === title ? s.label : `${s.label}, ${name}`, format(s.values[own])];
       });
+      if (chart.kind === "stack") lines.reverse();
       const box = picture.getBoundingClientRect();
-      showTip(stepName(main.run, main.rows[at]), chart.kind === "stack" ? lines.reverse() : lines, box.left + (x / 440) * box.width, box.top + box.height * 0.3);
+      showTip(title, lines, box.left + (x / 440) * box.width, box.top + box.height * 0.3);
     };
     const hide = () => { cursor.setAttribute("d", ""); hideTip(); };
     const pick = (event) => {

@@ -310,6 +310,28 @@ def check_without_script(browser, page):
            "tables and pictures do without a script", shown)
 
 
+def check_comparison(folder, browser):
+    """Of two runs, of which one has ended earlier: every value has the name of its own step."""
+    make_run(folder / "other", steps=5, seed=2)
+    both = folder / "both.html"
+    report(folder / "run", folder / "other", "--output", both)
+    data = report_answers.data_of(both.read_text())
+    browser.open(both)
+    expect(browser.evaluate("document.querySelectorAll('svg[data-chart=\"reward_mean\"] path.line').length") == 2, "two runs are two lines")
+    browser.evaluate("document.querySelector('svg[data-chart=\"reward_mean\"]').focus()")
+    long, short = data["charts"]["reward_mean"]["series"]
+    for step, key in ((12, "End"), (1, "Home"), (2, "ArrowRight")):
+        browser.press(key)
+        lines = browser.evaluate("[...document.querySelectorAll('#tip > *')].map((line) => line.textContent)")
+        own = min(step, 5)
+        label = "other" if own == step else f"other, end_to_end {own}"
+        expect(lines[0] == f"end_to_end {step}" and lines[1].startswith("run") and f"{long['values'][step - 1]:.3g}" in lines[1],
+               "the tip names the longer run's step", lines)
+        expect(re.fullmatch(label + r"[\d.]+", lines[2]) and f"{short['values'][own - 1]:.3g}" in lines[2],
+               "a value of the shorter run has the name of its step", lines, short["values"])
+    check_clean(browser, both)
+
+
 def check_hostile(folder, browser):
     run = RunMaker(folder / "hostile")
     for step, text in enumerate(HOSTILE, 1):
@@ -361,13 +383,7 @@ def main():
             check_clean(browser, page)
             check_devices(browser, page)
             check_without_script(browser, page)
-            make_run(folder / "other", seed=2)
-            both = folder / "both.html"
-            report(folder / "run", folder / "other", "--output", both)
-            browser.open(both)
-            expect(browser.evaluate("document.querySelectorAll('svg[data-chart=\"reward_mean\"] path.line').length") == 2,
-                   "two runs are two lines")
-            check_clean(browser, both)
+            check_comparison(folder, browser)
             check_hostile(folder, browser)
         finally:
             browser.close()
