@@ -229,6 +229,26 @@ TEST_CASE("axis of shares ends at none and at all") {
   }
 }
 
+TEST_CASE("curves of runs with different phases run from left to right") {
+  const testing::TemporaryFolder folder;
+  RunWriter stage_alone(folder.path() / "a"), whole(folder.path() / "b");
+  whole.add_warm_up(1, 1, 5);
+  for (const char* phase : {"infilling", "end_to_end", "last"})
+    for (int64_t step = 1; step <= 3; ++step) {
+      if (phase == std::string("end_to_end")) stage_alone.add_step(phase, step, 3, {{{.task = "a"}}});
+      whole.add_step(phase, step, 3, {{{.task = "a", .reward = 1}}});
+    }
+  const nlohmann::json data =
+      data_of(run_page(read_runs({(folder.path() / "a").string(), (folder.path() / "b").string()})));
+  std::vector<std::vector<double>> x;
+  for (const auto& series : data["charts"]["reward_mean"]["series"]) x.push_back(series["x"]);
+  REQUIRE(x.size() == 2);
+  REQUIRE(x[0].size() == 3);
+  REQUIRE(x[1].size() == 9);
+  for (const auto& places : x) CHECK(std::ranges::is_sorted(places));
+  for (size_t i = 0; i < 3; ++i) CHECK(x[0][i] == x[1][3 + i]);
+}
+
 TEST_CASE("axis of bytes has round numbers of their unit") {
   const testing::TemporaryFolder folder;
   RunWriter run(folder.path());
