@@ -176,8 +176,9 @@ void choose(RunRecord& run, const ReportSize& size) {
   size_t largest = 1;
   for (const GroupRange& range : groups_of(run.responses))
     largest = std::max(largest, range.end - range.begin);
-  run.groups = choose_groups(
-      run.responses, std::min(size.groups, std::max(kFewestGroups, size.responses / largest)), places);
+  run.groups =
+      choose_groups(run.responses, run.steps,
+                    std::min(size.groups, std::max(kFewestGroups, size.responses / largest)), places);
   run.kernels = best_kernels(run.responses, run.steps);
   ShownResponses shown;
   for (const ChosenGroup& group : run.groups) shown.groups.emplace(group.row, group.group);

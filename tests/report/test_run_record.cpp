@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/error.h"
 #include "common/files/files.h"
@@ -122,6 +123,21 @@ TEST_CASE("chosen groups hold the newest, the fastest, each fault and what moved
   CHECK(has(3, 0, "task improved most: before"));
   CHECK(has(4, 0, "task improved most: after"));
   CHECK(read_run(folder.path(), {.groups = 2, .kernels = 1}).groups.size() == 2);
+}
+
+TEST_CASE("group is chosen for no reason that does not hold") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  run.add_step("infilling", 1, 1, {{{.task = "a", .reward = 5}, {.task = "a", .reward = 5}}});
+  for (int64_t step = 1; step <= 2; ++step)
+    run.add_step("end_to_end", step, 2,
+                 {{{.task = "a", .reward = 0.1, .outcome = "race"},
+                   {.task = "a", .reward = 0.1, .outcome = "race"},
+                   {.task = "a", .reward = 0.1, .outcome = "race"}}});
+  std::set<std::string> reasons;
+  for (const ChosenGroup& group : read_run(folder.path()).groups)
+    reasons.insert(group.reasons.begin(), group.reasons.end());
+  CHECK(reasons == std::set<std::string>{"newest", "fault: race", "lowest reward", "highest reward"});
 }
 
 TEST_CASE("half-written run gives what is there and says what is missing") {
