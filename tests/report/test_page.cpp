@@ -31,7 +31,7 @@ nlohmann::json data_of(const std::string& page) {
 void write_hostile_run(const std::filesystem::path& folder, const std::string& hostile) {
   RunWriter run(folder);
   const std::string readable = visible_text(hostile);  // JSON holds no other
-  run.add_step("end_to_end", 1, 2,
+  run.add_step("end_to_end", 1, 1,
                {{{.task = hostile,
                   .reward = 2,
                   .advantage = 1,

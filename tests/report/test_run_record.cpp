@@ -229,6 +229,28 @@ TEST_CASE("folder that holds no run is refused") {
   CHECK_THROWS_AS(read_run(folder.path() / "letter.txt"), InputError);
 }
 
+TEST_CASE("evaluation that the run has left behind is left out") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  const auto evaluate = [&](const std::string& name) {
+    run.append("evaluations/" + name + ".jsonl", R"({"task_id":"a","verdict":"correct","correct":true})"
+                                                 "\n");
+  };
+  const auto names = [&] {
+    std::vector<std::string> found;
+    for (const EvaluationEntry& entry : read_run(folder.path()).evaluations) found.push_back(entry.name);
+    return found;
+  };
+  evaluate("start");
+  for (int64_t step = 1; step <= 2; ++step) run.add_step("end_to_end", step, 2, {{{.task = "a"}}});
+  for (const char* name : {"end_to_end-000001", "end_to_end-000003", "end_to_end"}) evaluate(name);
+  CHECK(names() == std::vector<std::string>{"start", "end_to_end-000001", "end_to_end"});
+  run.add_step("end_to_end", 3, 4, {{{.task = "a"}}});
+  CHECK(names() == std::vector<std::string>{"start", "end_to_end-000001", "end_to_end-000003"});
+  run.add_step("end_to_end", 4, 4, {{{.task = "a"}}});
+  CHECK(names() == std::vector<std::string>{"start", "end_to_end-000001", "end_to_end-000003", "end_to_end"});
+}
+
 TEST_CASE("step that a resumed run took again counts as it was taken last") {
   const testing::TemporaryFolder folder;
   RunWriter run(folder.path());
