@@ -249,6 +249,22 @@ TEST_CASE("curves of runs with different phases run from left to right") {
   for (size_t i = 0; i < 3; ++i) CHECK(x[0][i] == x[1][3 + i]);
 }
 
+TEST_CASE("group of many programs says how many of them are shown") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  const auto group_of = [](int programs) {
+    std::vector<RunWriter::Response> group;
+    for (int i = 0; i < 8; ++i)
+      group.push_back({.task = "a", .reward = 1.0 * i, .text = "program " + std::to_string(i % programs)});
+    return group;
+  };
+  run.add_step("end_to_end", 1, 1, {group_of(4), group_of(6)});
+  const std::string page = run_page({read_run(folder.path())});
+  CHECK(count_of(page, "<article class=\"card\"") == 8);
+  CHECK(count_of(page, "4 of 6 different programs") == 1);
+  CHECK(count_of(page, "different programs") == 1);
+}
+
 TEST_CASE("axis of bytes has round numbers of their unit") {
   const testing::TemporaryFolder folder;
   RunWriter run(folder.path());
