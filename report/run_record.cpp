@@ -73,6 +73,7 @@ void read_evaluations(RunRecord& run) {
   LineCounts lines;
   for (const fs::path& file : files) {
     EvaluationEntry entry = read_evaluation(file);
+    entry.programs = {};  // no page of a run shows them, and a long run has gigabytes
     lines.add(entry.lines);
     if (entry.responses == 0 || !place_evaluation(run.steps, entry)) continue;
     if (held_out.is_object() && held_out.contains(entry.name)) {

@@ -103,16 +103,19 @@ nlohmann::json evaluation_json(const EvaluationEntry& e) {
 }
 
 // Within a phase only its newest evaluation is a row: the curves have the others.
+bool is_in_table(const RunRecord& run, size_t index) {
+  const EvaluationEntry& evaluation = run.evaluations[index];
+  return evaluation.step == 0 ||
+         std::none_of(run.evaluations.begin() + static_cast<ptrdiff_t>(index) + 1, run.evaluations.end(),
+                      [&](const EvaluationEntry& later) { return later.phase == evaluation.phase; });
+}
+
 Html evaluation_table(const std::vector<RunRecord>& runs) {
   std::vector<std::vector<TableCell>> rows;
   for (const RunRecord& run : runs)
     for (size_t i = 0; i < run.evaluations.size(); ++i) {
       const EvaluationEntry& e = run.evaluations[i];
-      const bool is_superseded =
-          e.step > 0 &&
-          std::any_of(run.evaluations.begin() + static_cast<ptrdiff_t>(i) + 1, run.evaluations.end(),
-                      [&](const EvaluationEntry& later) { return later.phase == e.phase; });
-      if (is_superseded) continue;
+      if (!is_in_table(run, i)) continue;
       rows.push_back(
           {cell(runs.size() > 1 ? concat(run.name, ": ", e.name) : e.name), number_cell(judged_text(e)),
            estimate_cell(e.compile_rate(), Unit::kShare), estimate_cell(e.correct_rate(), Unit::kShare),
@@ -255,6 +258,18 @@ const std::vector<CurveChoice>& main_curves() {
   return curves;
 }
 
+// The evaluations that the page shows: those of its table and those on its curves.
+nlohmann::json shown_evaluations(const RunRecord& run) {
+  std::set<size_t> shown;
+  for (size_t i = 0; i < run.evaluations.size(); ++i)
+    if (is_in_table(run, i)) shown.insert(i);
+  for (const CurveChoice& curve : main_curves())
+    for (const size_t index : evaluations_on(run, curve)) shown.insert(index);
+  nlohmann::json evaluations = nlohmann::json::array();
+  for (const size_t index : shown) evaluations.push_back(evaluation_json(run.evaluations[index]));
+  return evaluations;
+}
+
 Html other_curves(const std::vector<RunRecord>& runs, const RunAxis& axis, nlohmann::json& charts) {
   std::set<std::string> names;
   for (const RunRecord& run : runs)
@@ -314,10 +329,7 @@ SectionParts overview_section(const std::vector<RunRecord>& runs, const RunAxis&
     parts.markup += tiles_of(run);
     notices += notices_of(run, runs.size() > 1);
     configuration += configuration_of(run);
-    nlohmann::json evaluations = nlohmann::json::array();
-    for (const EvaluationEntry& evaluation : run.evaluations)
-      evaluations.push_back(evaluation_json(evaluation));
-    parts.data["evaluations"].push_back(std::move(evaluations));
+    parts.data["evaluations"].push_back(shown_evaluations(run));
     parts.data["notices"].push_back(run.notices);
   }
   if (!notices.empty())

@@ -146,7 +146,26 @@ void add_texts(RunWriter::Response& response, std::mt19937& draw) {
     response.diagnostics += "cuda_sources:" + std::to_string(draw() % 90) + ": error: no such <name>\n";
 }
 
-// Groups of 16; every text of one step in 100.
+// Of four tasks; the rates of all are different from each other's neighbours.
+void add_evaluation(const RunWriter& run, int64_t step, std::mt19937& draw) {
+  char name[60];
+  snprintf(name, sizeof name, "evaluations/end_to_end-%06lld.jsonl", static_cast<long long>(step));
+  std::string lines;
+  for (int task = 0; task < 4; ++task) {
+    const bool is_correct = draw() % 2 == 0;
+    nlohmann::json line = {{"task_id", "held_out_" + std::to_string(task)},
+                           {"sample", 0},
+                           {"verdict", is_correct ? "correct" : "race"},
+                           {"compiled", is_correct || draw() % 2 == 0},
+                           {"correct", is_correct},
+                           {"program", std::string(2000, 'x')}};
+    if (is_correct) line["speedup"] = 1 + static_cast<double>(draw() % 1000) / 1000;
+    lines += line.dump() + "\n";
+  }
+  run.append(name, lines);
+}
+
+// Groups of 16; every text of one step in 100, an evaluation behind one step in ten.
 void write_long_run(const std::filesystem::path& folder, int64_t steps) {
   RunWriter run(folder);
   std::mt19937 draw(5);
@@ -193,6 +212,7 @@ void write_long_run(const std::filesystem::path& folder, int64_t steps) {
       group.back() = std::move(with_texts);
     }
     run.add_step("end_to_end", step, steps, {group}, figures);
+    if (step % 10 == 0) add_evaluation(run, step, draw);
   }
 }
 
@@ -203,8 +223,22 @@ TEST_CASE("page of ten thousand steps with long texts is smaller than 5 MB") {
   const ReportSize size;
   CHECK(run.kept.responses.size() > 300);
   CHECK(run.kept.responses.size() <= size.responses + size.kernels);
+  REQUIRE(run.evaluations.size() == 1000);
+  for (const EvaluationEntry& evaluation : run.evaluations) CHECK(evaluation.programs.empty());
   const std::string page = run_page({run});
   const nlohmann::json data = data_of(page);
+  size_t drawn = 0;
+  for (const char* chart : {"correct_rate", "geomean_speedup", "fast_1", "compile_rate"}) {
+    const nlohmann::json& marks = data["charts"][chart]["marks"];
+    CHECK(marks.size() > 40);
+    CHECK(marks.size() <= 82);
+    drawn += marks.size();
+  }
+  CHECK(count_of(page, "<g class=\"mark") == drawn);
+  const nlohmann::json& evaluations = data["overview"]["evaluations"][0];
+  CHECK(evaluations.front()["name"] == "end_to_end-000010");
+  CHECK(evaluations.back()["name"] == "end_to_end-010000");
+  CHECK(evaluations.size() < 400);
   CHECK(data["denoising"]["responses"].size() >= 30);
   CHECK(data["groups"]["groups"][0].size() >= 25);
   CHECK(page.size() > 2'000'000);
