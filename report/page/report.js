@@ -92,6 +92,9 @@
         return [name === title ? s.label : `${s.label}, ${name}`, format(s.values[own])];
       });
       if (chart.kind === "stack") lines.reverse();
+      // An evaluation lies at the end of a step, so it belongs to the point that is nearest to it as well.
+      for (const mark of chart.marks || [])
+        if (Math.abs(mark.x - x) < 6 || nearest(main.x, mark.x) === at) lines.push([mark.label, ""]);
       const box = picture.getBoundingClientRect();
       showTip(title, lines, box.left + (x / 440) * box.width, box.top + box.height * 0.3);
     };

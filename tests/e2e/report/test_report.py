@@ -200,6 +200,15 @@ def check_keys(data, browser, page, run):
     expect(browser.evaluate("document.activeElement.tagName") == "SUMMARY", "the focus goes to the group")
     browser.press("Enter")
     expect(browser.evaluate("document.querySelectorAll('details.group[open]').length") == 0, "Enter closes the group")
+    # Every evaluation is named on the way from the first point to the last.
+    browser.evaluate("document.querySelector('svg[data-chart=\"correct_rate\"]').focus()")
+    browser.press("Home")
+    named = ""
+    for _ in data["charts"]["correct_rate"]["series"][0]["rows"]:
+        named += browser.evaluate("document.getElementById('tip').textContent")
+        browser.press("ArrowRight")
+    labels = [mark["label"] for mark in data["charts"]["correct_rate"]["marks"]]
+    expect(len(labels) == 3 and all(label in named for label in labels), "arrow keys name the evaluations", named, labels)
     browser.evaluate("document.querySelector('svg[data-chart=\"histogram-0\"]').focus()")
     browser.press("ArrowLeft")
     for _ in range(30): browser.press("ArrowDown")
