@@ -307,6 +307,26 @@ def check_devices(browser, page):
     dark = browser.evaluate("getComputedStyle(document.body).backgroundColor")
     browser.device(1280, 900)
     expect(browser.evaluate("getComputedStyle(document.body).backgroundColor") != dark, "dark mode has a ground of its own")
+    for scheme in ("light", "dark"):
+        browser.device(1280, 900, scheme=scheme)
+        for words in ("ink", "soft", "faint"):
+            for ground in ("ground", "panel", "code"):
+                found = browser.evaluate(f"""['{words}', '{ground}'].map((name) =>
+                    getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim())""")
+                expect(contrast(*found) >= 4.5, f"{scheme}: --{words} on --{ground} has the contrast of WCAG 2 AA", found, contrast(*found))
+    browser.device(1280, 900)
+
+
+def luminance(colour):
+    """Of "#rrggbb", as WCAG 2 defines it."""
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
 
 
 def check_without_script(browser, page):
