@@ -135,6 +135,7 @@
     const found = make("p", { class: "explanation", "aria-live": "polite" });
     picture.parentNode.append(found);
     const y = (value) => 190 - ((value - low) / (high - low)) * 168;
+    const stepsOf = (each) => each.first_row === each.last_row ? stepName(run, each.first_row) : `${stepName(run, each.first_row)} to ${stepName(run, each.last_row)}`;
     let column = chart.columns.length - 1, bin = bins - 1;
     const show = (c, b) => {
       column = Math.max(0, Math.min(chart.columns.length - 1, c));
@@ -143,8 +144,7 @@
       const places = { x: each.x[0], y: y(from + height), width: each.x[1] - each.x[0], height: y(from) - y(from + height) };
       for (const [key, value] of Object.entries(places)) cursor.setAttribute(key, value);
       const box = picture.getBoundingClientRect();
-      const name = each.first_row === each.last_row ? stepName(run, each.first_row) : `${stepName(run, each.first_row)} to ${stepName(run, each.last_row)}`;
-      showTip(name, [["reward", `${plain(from)} to ${plain(from + height)}`], ["responses", String(each.counts[bin])]], box.left + (each.x[1] / 440) * box.width, box.top + (places.y / 214) * box.height);
+      showTip(stepsOf(each), [["reward", `${plain(from)} to ${plain(from + height)}`], ["responses", String(each.counts[bin])]], box.left + (each.x[1] / 440) * box.width, box.top + (places.y / 214) * box.height);
     };
     const choose = () => {
       const each = chart.columns[column], from = chart.low + height * bin;
@@ -158,7 +158,7 @@
         }
       }
       const count = each.counts[bin];
-      found.replaceChildren(`${count} response${count === 1 ? "" : "s"} with a reward of ${plain(from)} to ${plain(from + height)} at ${stepName(run, each.first_row)}. `,
+      found.replaceChildren(`${count} response${count === 1 ? "" : "s"} with a reward of ${plain(from)} to ${plain(from + height)} at ${stepsOf(each)}. `,
         ...(links.length ? links.slice(0, 12).flatMap((link) => [link, " "]) : count ? ["The page has no text of them."] : []));
     };
     const hide = () => { cursor.setAttribute("width", 0); hideTip(); };
@@ -178,7 +178,7 @@
     picture.addEventListener("blur", hide);
     picture.addEventListener("click", (event) => { if (point(event)) choose(); });
     picture.addEventListener("keydown", (event) => {
-      const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+      const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1], Home: [-column, 0], End: [chart.columns.length - 1 - column, 0] };
       if (event.key in moves) show(column + moves[event.key][0], bin + moves[event.key][1]);
       else if (event.key === "Enter") choose();
       else if (event.key === "Escape") hide();

@@ -221,6 +221,10 @@ def check_keys(data, browser, page, run):
     for r in failed:
         name = f"group {r['group']}, sample {r['sample']} ({r['verdict']['fault_class']})"
         expect((name in shown) == ((r["group"], r["sample"]) in kept), "a cell lists its responses", name, shown)
+    for key, step in (("Home", 1), ("End", 12)):
+        browser.press(key)
+        shown = browser.evaluate("document.querySelector('#tip b').textContent")
+        expect(shown == f"end_to_end {step}", f"{key} goes to an end of the histogram", shown)
     # From the top by Tab alone: everything that can be used can be reached, and shows where the focus is.
     browser.open(page)
     reached = set()
