@@ -330,8 +330,8 @@
     const events = new EventSource(data.live);
     events.addEventListener("changed", () => {
       events.close();
-      // A person who has scrolled, or has opened something, is not interrupted.
-      const isRead = window.scrollY > 0 || [...document.querySelectorAll("details")].some((each) => each.open !== openAtFirst.has(each));
+      // A person who has scrolled, has opened something, or is at something by keys, is not interrupted.
+      const isRead = window.scrollY > 0 || document.activeElement !== document.body || [...document.querySelectorAll("details")].some((each) => each.open !== openAtFirst.has(each));
       if (!isRead) location.reload();
       else document.querySelector("nav").append(make("button", { type: "button", class: "primary", onclick: () => location.reload() }, "New steps: reload"));
     });
