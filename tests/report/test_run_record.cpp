@@ -337,6 +337,11 @@ TEST_CASE("fault lines are lines of the program") {
   CHECK(fault_line(program, "SyntaxError: y (program.py, line 9)") == 9);
   CHECK(fault_line(program, "cuda_sources:99:1: error: x") == 0);
   CHECK(fault_line(program, "0 of 4 trials") == 0);
+  const std::string alike =
+      "cpp_source = \"\"\"\nint f();\n\"\"\"\n  source = \"\"\"\nint a;\n\"\"\"\n"
+      "load(cpp_sources=cpp_source, cuda_sources=source)\n";
+  CHECK(fault_line(alike, "cuda_sources:2:1: error: x") == 5);
+  CHECK(fault_line(alike, "cpp_sources:2:1: error: x") == 2);
   CHECK(fault_line("no sources", "cuda_sources:3:4: error: x") == 0);
 }
 
