@@ -299,6 +299,26 @@ TEST_CASE("group of many programs says how many of them are shown") {
   CHECK(count_of(page, "different programs") == 1);
 }
 
+TEST_CASE("groups of steps without rewards lie beside each other") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  for (int step = 1; step <= 3; ++step)
+    run.append("metrics.jsonl", nlohmann::json({{"phase", "end_to_end"},
+                                                {"step", step},
+                                                {"steps", 3},
+                                                {"responses", 8},
+                                                {"groups", 2},
+                                                {"zero_variance_groups", 1},
+                                                {"too_few_groups", 0}})
+                                        .dump() +
+                                    "\n");
+  const std::string page = run_page({read_run(folder.path())});
+  const std::vector<double> x = data_of(page)["charts"]["groups-0"]["series"][0]["x"];
+  REQUIRE(x.size() == 3);
+  CHECK(x[0] < x[1]);
+  CHECK(x[1] < x[2]);
+}
+
 TEST_CASE("axis of bytes has round numbers of their unit") {
   const testing::TemporaryFolder folder;
   RunWriter run(folder.path());
