@@ -77,7 +77,10 @@ TEST_CASE("pages of hostile runs have the elements of pages of harmless ones") {
 }
 
 TEST_CASE("policy of a page permits its own style sheet and script alone") {
-  const std::string page = run_page({});
+  const testing::TemporaryFolder folder;
+  write_hostile_run(folder.path(), "harmless");
+  const std::string page = run_page({read_run(folder.path())});
+  CHECK(count_of(page, "<svg") > 3);
   CHECK_THAT(page, ContainsSubstring("default-src &#39;none&#39;"));
   CHECK_THAT(content_security_policy(false), ContainsSubstring("connect-src 'none'"));
   CHECK_THAT(content_security_policy(true), ContainsSubstring("connect-src 'self'"));

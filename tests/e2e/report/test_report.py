@@ -2,6 +2,7 @@
 import math
 import re
 import struct
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -38,16 +39,16 @@ def check_files(folder):
     expect("This folder is empty" in (folder / "empty.html").read_text(), "a page of an empty folder says so")
 
 
-def check_answers(page, folder, correct, of):
+def check_answers(page, folder, lineage, improvement):
     """Ten questions, answered by the page's data and by the run's files."""
     data, run = report_answers.data_of(page), RunFiles(folder)
     answers = report_answers.answers(data, "task_1")
     best, (before, after) = run.best_of_task("task_1"), run.largest_fall()
     least, pieces = run.least_sure_token([(r["row"], r["group"], r["sample"]) for r in data["denoising"]["responses"]])
     expected = {"which_step_found_the_fastest_kernel": (*run.place(best["row"]), best["verdict"]["eager_ms"] / best["verdict"]["candidate_ms"]),
-                "how_did_the_fastest_kernel_come_about": "imitated",
+                "how_did_the_fastest_kernel_come_about": lineage,
                 "where_did_the_reward_fall_most": run.place(after), "why_did_the_reward_fall_there": run.fault_that_rose(before, after),
-                "which_fault_grew": run.fault_that_grew(), "did_held_out_correctness_improve": (correct[0] / of, correct[1] / of, False),
+                "which_fault_grew": run.fault_that_grew(), "did_held_out_correctness_improve": improvement,
                 "where_does_time_go": run.where_time_goes(), "which_task_is_solved_least_often": run.solved_least_often(),
                 "which_response_beat_its_group_most": run.beat_its_group_most()}
     for question, answer in expected.items():
@@ -63,16 +64,16 @@ def check_long_answers(folder):
     kept steps have most of the time in waiting, all steps in generating."""
     run = RunMaker(folder / "long")
     run.warm_up(3)
-    run.evaluation("warm_up", 1, 2, 1.2)
+    run.evaluation("warm_up", 8, 64, 1.2)
     for step in range(1, 1201):
         # Falls fastest to step 703 and every twelfth before and behind it; no two values are equal.
         speedup = 5 + 3 * math.sin(2 * math.pi * (step - 696.5) / 12) + step / 10000
         group = [{"task": f"task_{step % 9}", "outcome": "race" if step == 703 and s == 0 else "wrong_value" if s == 7 and step > 600 else "correct",
                   "speedup": speedup + s / 50, "body": f"int a{step};"} for s in range(8)]
         for each in group: each["speedup"] *= each["outcome"] == "correct"
-        run.step("end_to_end", step, 1200, [group], imitation_updates=1, rollout_seconds=5.0,
+        run.step("end_to_end", step, 1200, [group], imitation_updates=0, rollout_seconds=5.0,
                  verify_wait_seconds=40.0 if step % 15 == 0 else 0.5, step_seconds=60.0 if step % 15 == 0 else 9.0)
-    run.evaluation("end_to_end", 2, 2, 1.5)
+    run.evaluation("end_to_end", 48, 64, 1.5)
     run.state(True)
     page = folder / "long.html"
     report(folder / "long", "--output", page)
@@ -84,31 +85,37 @@ def check_long_answers(folder):
            "the thinned curve has another largest fall", max(falls))
     kept = {s["label"]: sum(s["values"]) for s in data["charts"]["time-0"]["series"]}
     expect(max(kept, key=kept.get) != files.where_time_goes(), "the thinned times have another largest part", kept)
-    check_answers(page.read_text(), folder / "long", (1, 2), 2)
+    check_answers(page.read_text(), folder / "long", "sampled", (8 / 64, 48 / 64, True))
 
 
-def stacked_heights(path):
-    """Left, bottom and height of each bar of a path "M.. ..h..v-..h-..z"."""
-    bars = re.findall(r"M(\S+) (\S+?)h\S+?v(-?[\d.]+)h-[\d.]+z", path)
-    return [(float(left), float(bottom), -float(height)) for left, bottom, height in bars]
+def stacked_bars(path):
+    """Left, width, bottom and height of each bar of a path "M.. ..h..v-..h-..z"."""
+    bars = re.findall(r"M(\S+) (\S+?)h(\S+?)v(-?[\d.]+)h-[\d.]+z", path)
+    return [(float(left), float(width), float(bottom), -float(height)) for left, bottom, width, height in bars]
 
 
 def check_stack(picture, chart):
-    """Bars lie on top of each other, and each is as high as its value."""
+    """Bars lie on top of each other, each is as high as its value, and together they are as wide as the picture."""
     unit = 168 / (picture["high"] - picture["low"])
     rows = len(chart["series"][0]["rows"])
-    below = [0.0] * rows
+    below, places = [0.0] * rows, {}
     compared = 0
     for path, series in zip(picture["bars"], chart["series"], strict=True):
-        bars = stacked_heights(path)
+        bars = stacked_bars(path)
         shown = [i for i, value in enumerate(series["values"]) if value > 0]
         expect(len(bars) == len(shown), f"{picture['id']}: a bar for each value of {series['label']}", len(bars), len(shown))
-        for (left, bottom, height), i in zip(bars, shown):
-            expect(left <= series["x"][i] and math.isclose(height, series["values"][i] * unit, abs_tol=0.06)
+        for (left, width, bottom, height), i in zip(bars, shown, strict=True):
+            expect(left - 0.15 <= series["x"][i] <= left + width + 0.15 and math.isclose(height, series["values"][i] * unit, abs_tol=0.06)
                    and math.isclose(bottom, 190 - below[i] * unit, abs_tol=0.06), f"{picture['id']}: a bar is as high as its value", height,
                    series["values"][i] * unit)
+            expect(places.setdefault(i, (left, width)) == (left, width), f"{picture['id']}: the bars of a step lie on top of each other", left, width)
             below[i] += series["values"][i]
             compared += 1
+    # A gap of 1.2 lies behind wide bars; coordinates have one digit behind the point.
+    for i, (left, width) in places.items():
+        end = places[i + 1][0] if i + 1 in places else 432 if i + 1 == rows else None
+        expect(end is None or -0.35 <= end - (left + width) <= 1.35, f"{picture['id']}: a bar is as wide as its step", left, width, end)
+    expect(0 not in places or places[0][0] == 50, f"{picture['id']}: the first bar begins at the axis", places.get(0))
     return compared
 
 
@@ -135,49 +142,91 @@ def single(value):
     return struct.unpack("f", struct.pack("f", value))[0]
 
 
-def check_points(data, folder, browser):
-    """Every point of the data is an entry's, and every point of a picture is the data's."""
-    run = RunFiles(folder)
+def check_series(chart, name, values_of, run, is_whole):
+    """Every value of a series is the one that `values_of` finds in the entry of its row; None is none. Returns how many there are."""
     points = 0
+    for series in (s for s in chart["series"] if s["run"] == run.number):
+        values = [values_of(entry, series["label"]) for entry in run.metrics]
+        for row, value in zip(series["rows"], series["values"], strict=True):
+            same = values[row] is not None and math.isclose(values[row], value, rel_tol=1e-12, abs_tol=1e-12)
+            expect(same, f"{name}, row {row}: {series['label']} is the entry's", values[row], value)
+            points += 1
+        with_value = [row for row, value in enumerate(values) if value is not None]
+        expect(series["rows"] == with_value or (not is_whole and set(series["rows"]) < set(with_value)), f"{name} shows every step that has the figure")
+    return points
+
+
+TIME_PARTS = {"generating": "rollout_seconds", "waiting for verdicts": "verify_wait_seconds", "training": "train_seconds",
+              "waiting for checkpoints": "checkpoint_stall_seconds"}
+
+
+def time_of(entry, label):
+    parts = {name: entry.get(key, 0) for name, key in TIME_PARTS.items()}
+    return parts[label] if label in parts else max(0, entry["step_seconds"] - sum(parts.values()))
+
+
+def groups_of(entry, label):
+    if "groups" not in entry: return None
+    few, equal = entry["too_few_groups"], entry["zero_variance_groups"]
+    return {"teach: rewards differ": entry["groups"] - equal - few, "all rewards equal": equal, "fewer than two count": few}[label]
+
+
+def fault_of(entry, label):
+    return entry["fault_classes"].get(label.replace(" ", "_"), 0) if "responses" in entry else None
+
+
+def check_marks(chart, key, run, prefix):
+    """The evaluations on a curve are those of the files, each behind its step."""
+    marks = {mark["label"].removeprefix(prefix).split(":")[0]: mark for mark in chart["marks"] if mark["label"].startswith(prefix)}
+    expected = {name: rates[key] for name, rates in run.evaluations().items() if key in rates}
+    expect(marks.keys() == expected.keys(), f"{key} has the run's evaluations", marks, expected)
+    places = next(dict(zip(s["rows"], s["x"])) for s in chart["series"] if s["run"] == run.number)
+    for name, mark in marks.items():
+        expect(math.isclose(mark["value"], expected[name]), f"{key}, {name} is that of its file", mark["value"], expected[name])
+        expect(mark["low"] <= mark["value"] <= mark["high"], "an interval holds its value", mark)
+        row = run.row_of_evaluation(name)
+        before = [x for at, x in places.items() if at <= row]
+        behind = [x for at, x in places.items() if at > row]
+        expect(max(before, default=50) <= mark["x"] <= min(behind, default=432), f"{key}, {name} lies behind its step", mark, row)
+    return len(marks)
+
+
+def check_points(data, runs, browser, is_whole=True):
+    """Every point of the data is an entry's, and every point of a picture is the data's. Thinned curves lack some entries."""
+    points = marks = 0
     for name, chart in data["charts"].items():
         if chart["kind"] != "lines" or "key" not in chart: continue
-        for series in chart["series"]:
-            for row, value in zip(series["rows"], series["values"], strict=True):
-                expect(run.metrics[row].get(chart["key"]) == value, f"{name}, row {row} is the entry's {chart['key']}",
-                       run.metrics[row].get(chart["key"]), value)
-                points += 1
-            with_value = [i for i, entry in enumerate(run.metrics) if isinstance(entry.get(chart["key"]), (int, float))]
-            expect(series["rows"] == with_value, f"{name} shows every step that has the figure")
-    stages = [row for row, entry in enumerate(run.metrics) if "responses" in entry]
-    for series in data["charts"]["failures-0"]["series"]:
-        counts = [run.metrics[row]["fault_classes"].get(series["label"].replace(" ", "_"), 0) for row in stages]
-        expect(series["rows"] == stages and series["values"] == counts, f"failures: {series['label']}", series["values"], counts)
-        points += len(counts)
-    parts = {"generating": "rollout_seconds", "waiting for verdicts": "verify_wait_seconds", "training": "train_seconds",
-             "waiting for checkpoints": "checkpoint_stall_seconds"}
-    for series in data["charts"]["time-0"]["series"]:
-        if series["label"] == "other": continue
-        seconds = [entry.get(parts[series["label"]], 0) for entry in run.metrics]
-        expect(series["values"] == seconds, f"time: {series['label']}", series["values"], seconds)
-        points += len(seconds)
+        for run in runs:
+            points += check_series(chart, name, lambda entry, _: entry.get(chart["key"]), run, is_whole)
+            if chart["marks"]: marks += check_marks(chart, chart["key"], run, f"{run.name}, " if len(runs) > 1 else "")
+    expect(marks >= 4 * len(runs), "curves have evaluations", marks)
+    for run in runs:
+        for name, values_of in (("terms", lambda entry, label: entry.get("reward_terms", {}).get(label.replace(" ", "_"))),
+                                ("failures", fault_of), ("groups", groups_of), ("time", time_of)):
+            points += check_series(data["charts"][f"{name}-{run.number}"], f"{name}-{run.number}", values_of, run, is_whole)
     expect(points > 400, "a run has many points", points)
     drawn = browser.evaluate("""[...document.querySelectorAll('svg[data-chart]')].map((picture) => ({
         id: picture.dataset.chart, low: +picture.dataset.low, high: +picture.dataset.high,
         bars: [...picture.querySelectorAll('path.bar')].map((path) => path.getAttribute('d')),
         cells: [...picture.querySelectorAll('rect.cell')].map((cell) => [+cell.getAttribute('x'), +cell.getAttribute('y')]),
+        diamonds: [...picture.querySelectorAll('path.diamond')].map((path) => path.getAttribute('d').match(/-?[\\d.]+/g).slice(0, 2).map(Number)),
         paths: [...picture.querySelectorAll('path.line')].map((path) => path.getAttribute('d').match(/-?[\\d.]+/g).map(Number))}))""")
     compared = bars = 0
     for picture in drawn:
         chart = data["charts"][picture["id"]]
         if chart["kind"] == "stack": bars += check_stack(picture, chart)
-        if chart["kind"] == "histogram": check_histogram(picture, chart, run)
+        if chart["kind"] == "histogram": check_histogram(picture, chart, runs[int(picture["id"].split("-")[-1])])
         if chart["kind"] != "lines": continue
+
+        def place(value):
+            return 190 - (value - picture["low"]) / (picture["high"] - picture["low"]) * 168
         for path, series in zip(picture["paths"], chart["series"], strict=True):
             expect(path[0::2] == series["x"], f"{picture['id']}: the line's places are the data's")
             for y, value in zip(path[1::2], series["values"], strict=True):
-                wanted = 190 - (value - picture["low"]) / (picture["high"] - picture["low"]) * 168
-                expect(math.isclose(y, wanted, abs_tol=0.06), f"{picture['id']}: a point lies at its value", y, wanted)
+                expect(math.isclose(y, place(value), abs_tol=0.06), f"{picture['id']}: a point lies at its value", y, place(value))
                 compared += 1
+        for (x, top), mark in zip(picture["diamonds"], chart["marks"], strict=True):
+            expect(x == mark["x"] and math.isclose(top + 4, place(mark["value"]), abs_tol=0.06), f"{picture['id']}: a diamond lies at its value", x, top, mark)
     expect(compared > 400 and bars > 100, "pictures have as many points", compared, bars)
 
 
@@ -351,6 +400,7 @@ def check_comparison(folder, browser):
     data = report_answers.data_of(both.read_text())
     browser.open(both)
     expect(browser.evaluate("document.querySelectorAll('svg[data-chart=\"reward_mean\"] path.line').length") == 2, "two runs are two lines")
+    check_points(data, [RunFiles(folder / "run"), RunFiles(folder / "other", 1)], browser)
     browser.evaluate("document.querySelector('svg[data-chart=\"reward_mean\"]').focus()")
     long, short = data["charts"]["reward_mean"]["series"]
     for step, key in ((12, "End"), (1, "Home"), (2, "ArrowRight")):
@@ -363,6 +413,22 @@ def check_comparison(folder, browser):
         expect(re.fullmatch(label + r"[\d.]+", lines[2]) and f"{short['values'][own - 1]:.3g}" in lines[2],
                "a value of the shorter run has the name of its step", lines, short["values"])
     check_clean(browser, both)
+
+
+def check_long_page(folder, browser):
+    """Thinned pictures show entries of the run too, and a column of many steps names them all."""
+    page = folder / "long.html"
+    data = report_answers.data_of(page.read_text())
+    browser.open(page)
+    check_points(data, [RunFiles(folder / "long")], browser, is_whole=False)
+    browser.evaluate("document.querySelector('svg[data-chart=\"histogram-0\"]').focus()")
+    browser.press("Home")
+    browser.press("Enter")
+    shown = browser.evaluate("document.querySelector('#chart-histogram-0 p[aria-live]').textContent")
+    column = data["charts"]["histogram-0"]["columns"][0]
+    steps = column["last_row"] - column["first_row"] + 1
+    expect(steps > 1 and f" at end_to_end 1 to end_to_end {steps}." in shown, "the text of a cell names all steps of its column", shown, column)
+    check_clean(browser, page)
 
 
 def check_hostile(folder, browser):
@@ -392,7 +458,16 @@ def check_hostile(folder, browser):
             expect(each in text, f"{name} shows it as text", each)
 
 
+def check_requirement():
+    """The check of every change must not pass because there is no browser."""
+    command = [sys.executable, "-c", "import browser; print(browser.find_browser())"]
+    for wish, passes in (("", True), ("required", False)):
+        found = subprocess.run(command, cwd=Path(__file__).parent, env={"PATH": "", "BICRL_BROWSER": wish}, capture_output=True, text=True)
+        expect((found.returncode == 0) == passes, f"without a browser, with BICRL_BROWSER={wish}", found.stdout, found.stderr)
+
+
 def main():
+    check_requirement()
     if not find_browser():
         print("skipped: no Chromium is installed (launch/setup --with-tests installs Debian's)")
         return SKIPPED
@@ -403,13 +478,13 @@ def main():
         page = folder / "run.html"
         report(folder / "run", "--output", page)
         data = report_answers.data_of(page.read_text())
-        check_answers(page.read_text(), folder / "run", (40, 52), 64)
+        check_answers(page.read_text(), folder / "run", "imitated", (40 / 64, 52 / 64, False))
         check_long_answers(folder)
         browser = Browser()
         try:
             browser.device(1280, 900)
             browser.open(page)
-            check_points(data, folder / "run", browser)
+            check_points(data, [RunFiles(folder / "run")], browser)
             check_keys(data, browser, page, RunFiles(folder / "run"))
             check_touch(data, browser, page)
             check_denoising(data, browser)
@@ -417,6 +492,7 @@ def main():
             check_devices(browser, page)
             check_without_script(browser, page)
             check_comparison(folder, browser)
+            check_long_page(folder, browser)
             check_hostile(folder, browser)
         finally:
             browser.close()
