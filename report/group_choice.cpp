@@ -37,11 +37,12 @@ GroupSummary summary_of(const ResponseTable& table, size_t number, GroupRange ra
   GroupSummary summary{.number = number, .range = range};
   const double n = static_cast<double>(range.end - range.begin);
   for (size_t i = range.begin; i < range.end; ++i) {
-    summary.reward_mean += table.responses[i].reward / n;
+    summary.reward_mean += table.responses[i].reward;
     if (!texts.has(table.responses[i])) continue;
     summary.best_speedup = std::max(summary.best_speedup, table.verdict_of(table.responses[i]).speedup);
     summary.best_advantage = std::max<double>(summary.best_advantage, table.responses[i].advantage);
   }
+  summary.reward_mean /= n;  // at the end: of equal rewards it is the reward, without rounding
   for (size_t i = range.begin; i < range.end; ++i)
     summary.reward_spread += std::pow(table.responses[i].reward - summary.reward_mean, 2) / n;
   summary.reward_spread = std::sqrt(summary.reward_spread);
@@ -71,6 +72,13 @@ void take_first(std::vector<GroupSummary> groups, size_t count, const std::strin
   for (size_t i = 0; i < std::min(count, groups.size()); ++i) choice.take(groups[i].number, reason);
 }
 
+// Without groups of which the reason does not hold.
+void take_first_above_zero(std::vector<GroupSummary> groups, size_t count, const std::string& reason,
+                           const std::function<double(const GroupSummary&)>& key, Choice& choice) {
+  std::erase_if(groups, [&](const GroupSummary& group) { return key(group) <= 0; });
+  take_first(std::move(groups), count, reason, key, choice);
+}
+
 void take_faults(const ResponseTable& table, const std::vector<GroupSummary>& groups, const Readable& texts,
                  size_t count, Choice& choice) {
   std::map<std::string, std::vector<size_t>> newest;  // groups by fault class, the newest last
@@ -86,23 +94,24 @@ void take_faults(const ResponseTable& table, const std::vector<GroupSummary>& gr
       if (of_class.size() >= back) choice.take(of_class[of_class.size() - back], "fault: " + outcome);
 }
 
-// Both ends of each movement.
-void take_movers(const ResponseTable& table, const std::vector<GroupSummary>& groups, size_t count,
-                 Choice& choice) {
+// Both ends of each movement. Phases may have different rewards, so a task moves within one.
+void take_movers(const ResponseTable& table, const StepTable& steps, const std::vector<GroupSummary>& groups,
+                 size_t count, Choice& choice) {
   struct Ends {
     const GroupSummary* first = nullptr;
     const GroupSummary* last = nullptr;
     double change() const { return last->reward_mean - first->reward_mean; }
   };
-  std::map<int32_t, Ends> tasks;
+  std::map<std::pair<int64_t, int32_t>, Ends> tasks;  // by the phase's first row and the task
   for (const GroupSummary& group : groups) {
-    Ends& ends = tasks[table.responses[group.range.begin].task];
+    const ResponseEntry& response = table.responses[group.range.begin];
+    Ends& ends = tasks[{steps.phase_of(response.row).begin, response.task}];
     if (!ends.first) ends.first = &group;
     ends.last = &group;
   }
   std::vector<Ends> moved;
   for (const auto& [task, ends] : tasks)
-    if (ends.first != ends.last) moved.push_back(ends);
+    if (ends.change() != 0) moved.push_back(ends);
   std::ranges::stable_sort(moved, std::ranges::greater(), [](const Ends& e) { return std::abs(e.change()); });
   for (size_t i = 0; i < std::min(count, moved.size()); ++i) {
     const std::string reason = moved[i].change() > 0 ? "task improved most" : "task fell most";
@@ -113,26 +122,27 @@ void take_movers(const ResponseTable& table, const std::vector<GroupSummary>& gr
 
 }  // namespace
 
-std::vector<ChosenGroup> choose_groups(const ResponseTable& table, size_t limit, const KeptPlaces& kept) {
+std::vector<ChosenGroup> choose_groups(const ResponseTable& table, const StepTable& steps, size_t limit,
+                                       const KeptPlaces& kept) {
   const std::vector<GroupRange> ranges = groups_of(table);
   const Readable texts(kept);
   std::vector<GroupSummary> groups;
   for (size_t i = 0; i < ranges.size(); ++i)
     if (texts.has_any(table, ranges[i])) groups.push_back(summary_of(table, i, ranges[i], texts));
-  if (groups.empty() && !kept.is_empty()) return choose_groups(table, limit, {});
+  if (groups.empty() && !kept.is_empty()) return choose_groups(table, steps, limit, {});
   Choice choice(limit);
   const size_t part = std::max<size_t>(1, limit / 6);
   take_first(
       groups, part, "newest", [](const GroupSummary& g) { return static_cast<double>(g.range.begin); },
       choice);
-  take_first(
+  take_first_above_zero(
       groups, part, "fastest kernel", [](const GroupSummary& g) { return g.best_speedup; }, choice);
   take_faults(table, groups, texts, 2, choice);
-  take_first(
+  take_first_above_zero(
       groups, part, "widest spread of rewards", [](const GroupSummary& g) { return g.reward_spread; },
       choice);
-  take_movers(table, groups, part, choice);
-  take_first(
+  take_movers(table, steps, groups, part, choice);
+  take_first_above_zero(
       groups, 1, "largest advantage", [](const GroupSummary& g) { return g.best_advantage; }, choice);
   take_first(
       groups, part, "lowest reward", [](const GroupSummary& g) { return -g.reward_mean; }, choice);

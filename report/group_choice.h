@@ -19,6 +19,7 @@ struct ChosenGroup {
 
 // At most `limit`, by step and group. Where a run has kept texts, groups of which none was kept are not
 // taken, and a response without a text does not make its group the fastest one or one of a fault class.
-std::vector<ChosenGroup> choose_groups(const ResponseTable& table, size_t limit, const KeptPlaces& kept);
+std::vector<ChosenGroup> choose_groups(const ResponseTable& table, const StepTable& steps, size_t limit,
+                                       const KeptPlaces& kept);
 
 }  // namespace bicrl::report

@@ -102,6 +102,17 @@ int64_t number_at(const std::string& text, size_t at) {
   return value;
 }
 
+// Where a line assigns to `name`, and no longer name that ends with it; npos if none does.
+size_t assignment_of(const std::string& program, const std::string& name) {
+  const std::string assignment = name + " = ";
+  size_t at = program.find(assignment);
+  for (; at != std::string::npos; at = program.find(assignment, at + 1)) {
+    const size_t before = program.find_last_not_of(" \t", at - 1);
+    if (at == 0 || before == std::string::npos || program[before] == '\n') break;
+  }
+  return at;
+}
+
 // The line on which the string begins that the program hands over as `argument`.
 int64_t string_begin(const std::string& program, const std::string& argument) {
   const size_t use = program.find(argument + "=");
@@ -112,7 +123,7 @@ int64_t string_begin(const std::string& program, const std::string& argument) {
   while (end < program.size() && (isalnum(static_cast<unsigned char>(program[end])) || program[end] == '_'))
     ++end;
   if (end == begin) return line_number(program, begin);
-  const size_t definition = program.find(program.substr(begin, end - begin) + " = ");
+  const size_t definition = assignment_of(program, program.substr(begin, end - begin));
   return definition == std::string::npos ? 0 : line_number(program, definition);
 }
 

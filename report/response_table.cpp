@@ -1,6 +1,7 @@
 #include "report/response_table.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -30,31 +31,48 @@ int32_t whole(const nlohmann::json& object, const char* key) {
   return value >= 0 && value < 1e9 ? static_cast<int32_t>(value) : 0;
 }
 
-// The last verdict on each key: a success that was confirmed stands there twice.
+// The verdict on each key that counted in the run: of several that ranks found, that of the earliest round,
+// and there of the lowest rank (trainer/experience/verdict_ledger.h).
 void read_ledger(const std::filesystem::path& folder, const Names& keys, ResponseTable& table) {
   std::error_code failure;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failure))
     if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
-  std::ranges::sort(files);
+  // "rank-2" before "rank-10".
+  std::ranges::sort(files, {}, [](const std::filesystem::path& file) {
+    return std::pair(file.native().size(), file.native());
+  });
+  std::vector<double> rounds(table.verdicts.size(), std::numeric_limits<double>::infinity());
   for (const auto& file : files)
     table.ledger_lines.add(for_each_object(file, [&](const nlohmann::json& line) {
       const auto verdict = line.find("verdict");
       const auto number = keys.all().find(text_or(line, "key"));
       if (verdict == line.end() || !verdict->is_object() || number == keys.all().end()) return;
-      table.verdicts[static_cast<size_t>(number->second)] = verdict_figures(*verdict);
+      const auto index = static_cast<size_t>(number->second);
+      const double round = number_or(line, "round", 0);
+      if (round >= rounds[index]) return;
+      rounds[index] = round;
+      table.verdicts[index] = verdict_figures(*verdict);
       if (std::string device = text_or(*verdict, "device"); !device.empty()) table.device = std::move(device);
     }));
 }
 
 }  // namespace
 
+bool is_judged(const std::string& outcome) {
+  return outcome != kNoVerdict && outcome != "infrastructure" && outcome != kInvalidTask &&
+         outcome != "undecided";
+}
+
 VerdictFigures verdict_figures(const nlohmann::json& verdict) {
   VerdictFigures figures;
   if (!verdict.is_object()) return {.outcome = kNoVerdict};
   figures.is_correct = flag_or(verdict, "correct", false);
-  figures.outcome = text_or(verdict, "fault_class");
-  if (figures.outcome.empty()) figures.outcome = text_or(verdict, "outcome", kNoVerdict);
+  figures.outcome = text_or(verdict, "outcome", kNoVerdict);
+  // An undecided program has a class as well: why it cannot be graded.
+  const std::string fault = text_or(verdict, "fault_class");
+  if (!fault.empty() && (figures.outcome == kNoVerdict || is_judged(figures.outcome)))
+    figures.outcome = fault;
   if (figures.is_correct) figures.outcome = "correct";
   figures.candidate_ms = number_or(verdict, "candidate_ms", 0);
   figures.eager_ms = number_or(verdict, "eager_ms", 0);

@@ -14,7 +14,7 @@ namespace bicrl::report {
 
 // What the page shows of a verdict.
 struct VerdictFigures {
-  std::string outcome{};  // "correct", a fault class, "infrastructure" or "invalid_task"
+  std::string outcome{};  // "correct", a fault class, "infrastructure", "invalid_task" or "undecided"
   bool is_correct = false;
   double speedup = 0;  // over eager PyTorch; 0 if not known
   double candidate_ms = 0, eager_ms = 0;
@@ -22,9 +22,13 @@ struct VerdictFigures {
 };
 VerdictFigures verdict_figures(const nlohmann::json& verdict);  // of a verdict in JSON, whatever it holds
 
-// The outcome of a response that has no verdict.
+// The outcomes of a response that has no verdict, and of every program of a task that can never be graded.
 inline constexpr const char* kTruncated = "truncated";
 inline constexpr const char* kNoVerdict = "no verdict";
+inline constexpr const char* kInvalidTask = "invalid_task";
+
+// Whether an outcome is a judgement of the program. Rates count no others.
+bool is_judged(const std::string& outcome);
 
 struct ResponseEntry {
   int32_t row = 0;  // of its step, in StepTable

@@ -33,10 +33,11 @@ std::string joined_text(const nlohmann::json& value) {
                            : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// "end_to_end-000012" is step 12 of end_to_end, "warm_up" the end of warm_up.
-void place_evaluation(const StepTable& steps, EvaluationEntry& entry) {
+// "end_to_end-000012" is step 12 of end_to_end, "warm_up" the end of warm_up. False for one that the run has
+// left behind: of a step that was rolled back, or of the end of a phase that goes on since.
+bool place_evaluation(const StepTable& steps, EvaluationEntry& entry) {
   std::string name = entry.name;
-  for (const char* variant : {"_best_of", "_as_infilling"})
+  for (const char* variant : {kBestOfSuffix, "_as_infilling"})
     if (name.ends_with(variant)) {
       entry.is_variant = true;
       name.resize(name.size() - std::string_view(variant).size());
@@ -48,9 +49,16 @@ void place_evaluation(const StepTable& steps, EvaluationEntry& entry) {
     entry.phase = name.substr(0, dash);
     entry.step = std::stoll(name.substr(dash + 1));
   }
-  if (entry.step > 0) entry.run_row = steps.row_of(entry.phase, entry.step);
-  for (const PhaseSpan& phase : steps.phases)
-    if (entry.step == 0 && phase.name == entry.phase) entry.run_row = phase.end - 1;
+  if (entry.step > 0) {
+    entry.run_row = steps.row_of(entry.phase, entry.step);
+    return entry.run_row >= 0;
+  }
+  for (const PhaseSpan& phase : steps.phases) {
+    if (phase.name != entry.phase) continue;
+    entry.run_row = phase.end - 1;
+    return steps.step[static_cast<size_t>(entry.run_row)] >= phase.steps;
+  }
+  return true;
 }
 
 void read_evaluations(RunRecord& run) {
@@ -65,9 +73,9 @@ void read_evaluations(RunRecord& run) {
   LineCounts lines;
   for (const fs::path& file : files) {
     EvaluationEntry entry = read_evaluation(file);
+    entry.programs = {};  // no page of a run shows them, and a long run has gigabytes
     lines.add(entry.lines);
-    if (entry.responses == 0) continue;
-    place_evaluation(run.steps, entry);
+    if (entry.responses == 0 || !place_evaluation(run.steps, entry)) continue;
     if (held_out.is_object() && held_out.contains(entry.name)) {
       const nlohmann::json& figures = held_out[entry.name];
       if (const double rewarded = number_or(figures, "rewarded", 0); rewarded > 0)
@@ -176,8 +184,9 @@ void choose(RunRecord& run, const ReportSize& size) {
   size_t largest = 1;
   for (const GroupRange& range : groups_of(run.responses))
     largest = std::max(largest, range.end - range.begin);
-  run.groups = choose_groups(
-      run.responses, std::min(size.groups, std::max(kFewestGroups, size.responses / largest)), places);
+  run.groups =
+      choose_groups(run.responses, run.steps,
+                    std::min(size.groups, std::max(kFewestGroups, size.responses / largest)), places);
   run.kernels = best_kernels(run.responses, run.steps);
   ShownResponses shown;
   for (const ChosenGroup& group : run.groups) shown.groups.emplace(group.row, group.group);

@@ -24,7 +24,7 @@ struct RunRecord {
   std::vector<std::string> notices{};                        // sentences: what is missing, damaged or unusual
   StepTable steps{};
   ResponseTable responses{};
-  std::vector<EvaluationEntry> evaluations{};  // in the order in which they were made
+  std::vector<EvaluationEntry> evaluations{};  // in the order in which they were made, without programs
   KeptResponses kept{};                        // of the chosen groups and kernels alone
   std::vector<ChosenGroup> groups{};
   std::vector<BestKernel> kernels{};

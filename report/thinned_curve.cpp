@@ -41,9 +41,13 @@ std::vector<std::vector<CurvePoint>> thinned_stack(const std::vector<std::vector
     kept = all;
   } else {
     kept = {all.front(), all.back()};
-    const size_t buckets = std::max<size_t>(1, most_rows / (2 * columns.size()));
+    std::vector<std::vector<double>> candidates = columns;
+    std::vector<double>& totals = candidates.emplace_back(columns[0].size(), 0.0);
+    for (const std::vector<double>& column : columns)
+      for (const int64_t row : all) totals[static_cast<size_t>(row)] += value(column, row);
+    const size_t buckets = std::max<size_t>(1, most_rows / (2 * candidates.size()));
     for (size_t bucket = 0; bucket < buckets; ++bucket)
-      for (const std::vector<double>& column : columns) {
+      for (const std::vector<double>& column : candidates) {
         const auto begin = all.begin() + static_cast<ptrdiff_t>(bucket * all.size() / buckets);
         const auto end = all.begin() + static_cast<ptrdiff_t>((bucket + 1) * all.size() / buckets);
         const auto [low, high] = std::minmax_element(

@@ -18,7 +18,8 @@ std::vector<CurvePoint> thinned_curve(const std::vector<double>& column, size_t 
 
 // Columns as the series of a stack, all at the same rows: those where any column has a value, in order. With
 // more than `most_rows` of them: the first, the last, and of each of some ranges of equal length those that
-// hold the smallest or the largest value of any column. A value that is not finite counts as 0.
+// hold the smallest or the largest value of any column, or of the columns' sum. A value that is not finite
+// counts as 0.
 std::vector<std::vector<CurvePoint>> thinned_stack(const std::vector<std::vector<double>>& columns,
                                                    size_t most_rows);
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "common/error.h"
+#include "launch/report/page_age.h"
 
 namespace bicrl {
 namespace {
@@ -17,8 +18,7 @@ constexpr const char* kHost = "127.0.0.1";
 constexpr int kThreads = 16;
 constexpr int kMostListeners = 12;  // pages that wait for news, a thread each
 constexpr auto kPause = std::chrono::milliseconds(500);
-constexpr int kPausesPerSign = 20;                 // after which a page that waits gets a sign of life
-constexpr auto kFewest = std::chrono::seconds(3);  // between two pages: a large one takes a second to make
+constexpr int kPausesPerSign = 20;  // after which a page that waits gets a sign of life
 
 std::string secret() {
   unsigned char bytes[16];
@@ -53,19 +53,22 @@ struct WatchServer::State {
   std::mutex mutex;  // of the page below
   WatchedPage page;
   std::chrono::steady_clock::time_point made{};
+  std::chrono::steady_clock::duration making{};  // how long that took
 
   // Of the page: the files have changed and it is old enough. With the lock held.
   bool is_due() const {
-    return page.html.empty() ||
-           (std::chrono::steady_clock::now() - made >= kFewest && page.version != source.version());
+    return page.html.empty() || (std::chrono::steady_clock::now() - made >= least_page_age(making) &&
+                                 page.version != source.version());
   }
 
   // The page of the files as they are, or one that is a few seconds old.
   WatchedPage current_page() {
     const std::scoped_lock lock(mutex);
     if (is_due()) {
+      const auto begin = std::chrono::steady_clock::now();
       page = source.page();
       made = std::chrono::steady_clock::now();
+      making = made - begin;
     }
     return page;
   }

@@ -111,7 +111,8 @@ Html chart_figure(const std::string& id, const std::string& title, const std::st
   if (!explanation.empty()) figure += element("p", {{"class", "explanation"}}, text(explanation));
   figure += element("svg",
                     {{"viewBox", concat("0 0 ", kChartWidth, " ", kChartHeight)},
-                     {"role", "img"},
+                     {"role", "application"},
+                     {"aria-roledescription", "chart"},
                      {"tabindex", "0"},
                      {"aria-label", concat(title, value.empty() ? "" : ", last value ", value,
                                            ". Arrow keys move along the curve.")},

@@ -27,8 +27,8 @@ Html figures_of(const EvaluationEntry& e) {
   add("speed-up over eager PyTorch", e.geomean_speedup(), Unit::kFactor);
   add("correct and faster than eager (fast₁)", e.fast_1_rate(), Unit::kShare);
   add("correct and twice as fast (fast₂)", e.fast_2_rate(), Unit::kShare);
-  add("novel technique", share_estimate(e.novel, e.responses), Unit::kShare);
-  add("truncated", share_estimate(e.truncated, e.responses), Unit::kShare);
+  add("novel technique", e.novel_rate(), Unit::kShare);
+  add("truncated", e.truncated_rate(), Unit::kShare);
   std::vector<std::vector<TableCell>> outcomes;
   for (const auto& [name, count] : e.outcomes)
     outcomes.push_back({{outcome_badge(name)},
@@ -174,7 +174,8 @@ std::string evaluation_page(const EvaluationEntry& evaluation) {
   std::ranges::stable_sort(fastest, std::ranges::greater(), &EvaluatedProgram::speedup);
   std::vector<const EvaluatedProgram*> all = fastest;
   all.insert(all.end(), failed.begin(), failed.end());
-  Html heading = element("p", text(concat(evaluation.responses, " responses")));
+  Html heading =
+      element("p", text(concat(evaluation.responses, " responses; judged: ", judged_text(evaluation))));
   if (evaluation.lines.broken > 0 || evaluation.lines.is_cut_off)
     heading += element("p", {{"class", "notices"}},
                        text(concat("The file has ", evaluation.lines.broken, " unreadable lines",

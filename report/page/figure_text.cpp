@@ -73,6 +73,12 @@ std::string interval_text(const Estimate& estimate, Unit unit) {
   return concat(figure_text(estimate.low, unit), " to ", figure_text(estimate.high, unit));
 }
 
+std::string judged_text(const EvaluationEntry& evaluation) {
+  if (evaluation.is_best_of) return concat(evaluation.judged, evaluation.judged == 1 ? " task" : " tasks");
+  return evaluation.judged == evaluation.responses ? concat(evaluation.judged)
+                                                   : concat(evaluation.judged, " of ", evaluation.responses);
+}
+
 std::string readable_name(std::string key) {
   std::ranges::replace(key, '_', ' ');
   return key;

@@ -11,6 +11,8 @@ enum class Unit { kNumber, kShare, kSeconds, kMilliseconds, kBytes, kFactor, kCo
 std::string figure_text(double value, Unit unit);
 // "89.8 %", and its interval behind it: "84.1 to 93.6".
 std::string interval_text(const Estimate& estimate, Unit unit);
+// How many responses, or tasks, an evaluation's rates are shares of: "79 of 99", "8 tasks".
+std::string judged_text(const EvaluationEntry& evaluation);
 // A key of metrics.jsonl as a title: "log_prob_gap" is "Log prob gap".
 std::string title_of(const std::string& key);
 std::string readable_name(std::string key);  // "log prob gap"

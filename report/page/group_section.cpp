@@ -132,6 +132,7 @@ class Cards {
     std::vector<std::vector<std::string>> texts;
     for (const Member* member : distinct_) texts.push_back(lines_of(member->kept->text));
     shared_ = shared_lines(texts);
+    programs_ = distinct_.size();
     keep_few();
   }
 
@@ -139,7 +140,12 @@ class Cards {
   Html markup(size_t most_bytes) const {
     Html cards;
     for (size_t i = 0; i < distinct_.size(); ++i) cards += card(i, most_bytes);
-    return element("div", {{"class", "cards"}}, cards);
+    Html hint;
+    if (distinct_.size() < programs_)
+      hint = element("p", {{"class", "hint"}},
+                     text(concat(distinct_.size(), " of ", programs_,
+                                 " different programs: the best, and others with each verdict.")));
+    return hint + element("div", {{"class", "cards"}}, cards);
   }
   size_t count() const { return distinct_.size(); }
   // Of programs and diagnostics as they would be shown without a limit.
@@ -153,7 +159,7 @@ class Cards {
   }
 
  private:
-  // The best and the worst, and others between them, with each outcome once where possible.
+  // The best, and others with each outcome once where possible.
   void keep_few() {
     std::vector<const Member*> kept, later;
     std::map<std::string, int> seen;
@@ -203,7 +209,8 @@ class Cards {
 
   const RunRecord& run_;
   const std::vector<Member>& members_;
-  std::vector<const Member*> distinct_;
+  std::vector<const Member*> distinct_;  // those that are shown
+  size_t programs_ = 0;                  // how many there are
   SharedLines shared_;
 };
 

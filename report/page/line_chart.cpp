@@ -108,6 +108,7 @@ DrawnChart draw_lines(const Chart& chart, const RunAxis& axis) {
   for (const ChartMark& each : chart.marks) {
     picture += mark(each, scale);
     data["marks"].push_back({{"label", each.label},
+                             {"x", nlohmann::json::parse(coordinate(chart_x(each.x)))},
                              {"value", each.estimate.value},
                              {"low", each.estimate.low},
                              {"high", each.estimate.high}});

@@ -91,6 +91,7 @@ nlohmann::json evaluation_json(const EvaluationEntry& e) {
           {"step", e.step},
           {"row", e.run_row},
           {"responses", e.responses},
+          {"judged", e.judged},
           {"correct", estimate_json(e.correct_rate())},
           {"compiled", estimate_json(e.compile_rate())},
           {"speedup", estimate_json(e.geomean_speedup())},
@@ -102,33 +103,37 @@ nlohmann::json evaluation_json(const EvaluationEntry& e) {
 }
 
 // Within a phase only its newest evaluation is a row: the curves have the others.
+bool is_in_table(const RunRecord& run, size_t index) {
+  const EvaluationEntry& evaluation = run.evaluations[index];
+  return evaluation.step == 0 ||
+         std::none_of(run.evaluations.begin() + static_cast<ptrdiff_t>(index) + 1, run.evaluations.end(),
+                      [&](const EvaluationEntry& later) { return later.phase == evaluation.phase; });
+}
+
 Html evaluation_table(const std::vector<RunRecord>& runs) {
   std::vector<std::vector<TableCell>> rows;
   for (const RunRecord& run : runs)
     for (size_t i = 0; i < run.evaluations.size(); ++i) {
       const EvaluationEntry& e = run.evaluations[i];
-      const bool is_superseded =
-          e.step > 0 &&
-          std::any_of(run.evaluations.begin() + static_cast<ptrdiff_t>(i) + 1, run.evaluations.end(),
-                      [&](const EvaluationEntry& later) { return later.phase == e.phase; });
-      if (is_superseded) continue;
-      rows.push_back({cell(runs.size() > 1 ? concat(run.name, ": ", e.name) : e.name),
-                      number_cell(std::to_string(e.responses)), estimate_cell(e.compile_rate(), Unit::kShare),
-                      estimate_cell(e.correct_rate(), Unit::kShare),
-                      estimate_cell(e.geomean_speedup(), Unit::kFactor),
-                      estimate_cell(e.fast_1_rate(), Unit::kShare),
-                      estimate_cell(e.fast_2_rate(), Unit::kShare), estimate_cell(e.reward, Unit::kNumber),
-                      estimate_cell(share_estimate(e.novel, e.responses), Unit::kShare)});
+      if (!is_in_table(run, i)) continue;
+      rows.push_back(
+          {cell(runs.size() > 1 ? concat(run.name, ": ", e.name) : e.name), number_cell(judged_text(e)),
+           estimate_cell(e.compile_rate(), Unit::kShare), estimate_cell(e.correct_rate(), Unit::kShare),
+           estimate_cell(e.geomean_speedup(), Unit::kFactor), estimate_cell(e.fast_1_rate(), Unit::kShare),
+           estimate_cell(e.fast_2_rate(), Unit::kShare), estimate_cell(e.reward, Unit::kNumber),
+           estimate_cell(e.novel_rate(), Unit::kShare)});
     }
   if (rows.empty()) return {};
   return element("h3", literal("Before and after, on held-out tasks")) +
          element(
              "p", {{"class", "lead"}},
              literal(
-                 "Below each figure its 95&nbsp;% interval. fast₁ and fast₂ are shares that are correct and "
+                 "Shares of the responses whose program was judged, and of tasks where the best of several "
+                 "samples counts. Below each figure its 95&nbsp;% interval. fast₁ and fast₂ are shares that "
+                 "are correct and "
                  "more than once, or twice, as fast as eager PyTorch.")) +
          table("Evaluations with 95 % intervals",
-               {"after", "responses", "compile", "correct", "speed-up", "fast₁", "fast₂", "reward",
+               {"after", "judged", "compile", "correct", "speed-up", "fast₁", "fast₂", "reward",
                 "novel technique"},
                rows);
 }
@@ -253,6 +258,18 @@ const std::vector<CurveChoice>& main_curves() {
   return curves;
 }
 
+// The evaluations that the page shows: those of its table and those on its curves.
+nlohmann::json shown_evaluations(const RunRecord& run) {
+  std::set<size_t> shown;
+  for (size_t i = 0; i < run.evaluations.size(); ++i)
+    if (is_in_table(run, i)) shown.insert(i);
+  for (const CurveChoice& curve : main_curves())
+    for (const size_t index : evaluations_on(run, curve)) shown.insert(index);
+  nlohmann::json evaluations = nlohmann::json::array();
+  for (const size_t index : shown) evaluations.push_back(evaluation_json(run.evaluations[index]));
+  return evaluations;
+}
+
 Html other_curves(const std::vector<RunRecord>& runs, const RunAxis& axis, nlohmann::json& charts) {
   std::set<std::string> names;
   for (const RunRecord& run : runs)
@@ -312,10 +329,7 @@ SectionParts overview_section(const std::vector<RunRecord>& runs, const RunAxis&
     parts.markup += tiles_of(run);
     notices += notices_of(run, runs.size() > 1);
     configuration += configuration_of(run);
-    nlohmann::json evaluations = nlohmann::json::array();
-    for (const EvaluationEntry& evaluation : run.evaluations)
-      evaluations.push_back(evaluation_json(evaluation));
-    parts.data["evaluations"].push_back(std::move(evaluations));
+    parts.data["evaluations"].push_back(shown_evaluations(run));
     parts.data["notices"].push_back(run.notices);
   }
   if (!notices.empty())

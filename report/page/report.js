@@ -44,6 +44,15 @@
     return phase ? `${phase.name} ${row - phase.begin + phase.first_step}` : `step ${row + 1}`;
   }
 
+  // Where another run took the step that `run` took at `row`; -1 if it did not.
+  function rowOfSameStep(run, row, other) {
+    if (run === other) return row;
+    const phase = data.runs[run].phases.find((p) => row >= p.begin && row < p.end);
+    const same = phase && data.runs[other].phases.find((p) => p.name === phase.name);
+    const found = same ? row - phase.begin + phase.first_step - same.first_step + same.begin : -1;
+    return found >= 0 && found < same.end && found >= same.begin ? found : -1;
+  }
+
   // ---- The tip beside a point
 
   function showTip(title, lines, x, y) {
@@ -74,13 +83,20 @@
       const x = main.x[at];
       cursor.setAttribute("d", `M${x} 22V190`);
       picture.dataset.row = main.rows[at];
-      const format = formats[chart.unit];
+      const format = formats[chart.unit], title = stepName(main.run, main.rows[at]);
+      // A series without a value at this step shows its nearest one, under the name of that step.
       const lines = chart.series.map((s) => {
-        const own = s === main ? at : nearest(s.x, x);
-        return [s.label, format(s.values[own])];
+        let own = s.rows.indexOf(rowOfSameStep(main.run, main.rows[at], s.run));
+        if (own < 0) own = nearest(s.x, x);
+        const name = stepName(s.run, s.rows[own]);
+        return [name === title ? s.label : `${s.label}, ${name}`, format(s.values[own])];
       });
+      if (chart.kind === "stack") lines.reverse();
+      // An evaluation lies at the end of a step, so it belongs to the point that is nearest to it as well.
+      for (const mark of chart.marks || [])
+        if (Math.abs(mark.x - x) < 6 || nearest(main.x, mark.x) === at) lines.push([mark.label, ""]);
       const box = picture.getBoundingClientRect();
-      showTip(stepName(main.run, main.rows[at]), chart.kind === "stack" ? lines.reverse() : lines, box.left + (x / 440) * box.width, box.top + box.height * 0.3);
+      showTip(title, lines, box.left + (x / 440) * box.width, box.top + box.height * 0.3);
     };
     const hide = () => { cursor.setAttribute("d", ""); hideTip(); };
     const pick = (event) => {
@@ -119,6 +135,7 @@
     const found = make("p", { class: "explanation", "aria-live": "polite" });
     picture.parentNode.append(found);
     const y = (value) => 190 - ((value - low) / (high - low)) * 168;
+    const stepsOf = (each) => each.first_row === each.last_row ? stepName(run, each.first_row) : `${stepName(run, each.first_row)} to ${stepName(run, each.last_row)}`;
     let column = chart.columns.length - 1, bin = bins - 1;
     const show = (c, b) => {
       column = Math.max(0, Math.min(chart.columns.length - 1, c));
@@ -127,8 +144,7 @@
       const places = { x: each.x[0], y: y(from + height), width: each.x[1] - each.x[0], height: y(from) - y(from + height) };
       for (const [key, value] of Object.entries(places)) cursor.setAttribute(key, value);
       const box = picture.getBoundingClientRect();
-      const name = each.first_row === each.last_row ? stepName(run, each.first_row) : `${stepName(run, each.first_row)} to ${stepName(run, each.last_row)}`;
-      showTip(name, [["reward", `${plain(from)} to ${plain(from + height)}`], ["responses", String(each.counts[bin])]], box.left + (each.x[1] / 440) * box.width, box.top + (places.y / 214) * box.height);
+      showTip(stepsOf(each), [["reward", `${plain(from)} to ${plain(from + height)}`], ["responses", String(each.counts[bin])]], box.left + (each.x[1] / 440) * box.width, box.top + (places.y / 214) * box.height);
     };
     const choose = () => {
       const each = chart.columns[column], from = chart.low + height * bin;
@@ -142,7 +158,7 @@
         }
       }
       const count = each.counts[bin];
-      found.replaceChildren(`${count} response${count === 1 ? "" : "s"} with a reward of ${plain(from)} to ${plain(from + height)} at ${stepName(run, each.first_row)}. `,
+      found.replaceChildren(`${count} response${count === 1 ? "" : "s"} with a reward of ${plain(from)} to ${plain(from + height)} at ${stepsOf(each)}. `,
         ...(links.length ? links.slice(0, 12).flatMap((link) => [link, " "]) : count ? ["The page has no text of them."] : []));
     };
     const hide = () => { cursor.setAttribute("width", 0); hideTip(); };
@@ -162,7 +178,7 @@
     picture.addEventListener("blur", hide);
     picture.addEventListener("click", (event) => { if (point(event)) choose(); });
     picture.addEventListener("keydown", (event) => {
-      const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+      const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1], Home: [-column, 0], End: [chart.columns.length - 1 - column, 0] };
       if (event.key in moves) show(column + moves[event.key][0], bin + moves[event.key][1]);
       else if (event.key === "Enter") choose();
       else if (event.key === "Escape") hide();
@@ -314,8 +330,8 @@
     const events = new EventSource(data.live);
     events.addEventListener("changed", () => {
       events.close();
-      // A person who has scrolled, or has opened something, is not interrupted.
-      const isRead = window.scrollY > 0 || [...document.querySelectorAll("details")].some((each) => each.open !== openAtFirst.has(each));
+      // A person who has scrolled, has opened something, or is at something by keys, is not interrupted.
+      const isRead = window.scrollY > 0 || document.activeElement !== document.body || [...document.querySelectorAll("details")].some((each) => each.open !== openAtFirst.has(each));
       if (!isRead) location.reload();
       else document.querySelector("nav").append(make("button", { type: "button", class: "primary", onclick: () => location.reload() }, "New steps: reload"));
     });

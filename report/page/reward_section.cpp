@@ -46,7 +46,7 @@ class RewardCharts {
                SectionParts& parts)
       : run_(run),
         number_(&run - runs.data()),
-        axis_(axis_of({&run}, axis, {"reward_mean"})),
+        axis_(axis_of({&run}, axis, {"responses"})),  // a replay of rollouts has no rewards
         parts_(parts) {}
 
   Html grid() {

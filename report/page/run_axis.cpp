@@ -13,16 +13,19 @@ constexpr double kWidthPower = 0.4;
 RunAxis::RunAxis(const std::vector<const StepTable*>& runs)
     : RunAxis([&] {
         std::vector<Phase> phases;
-        for (const StepTable* run : runs)
+        for (const StepTable* run : runs) {
+          size_t next = 0;  // behind the phase of this run that was met last
           for (const PhaseSpan& span : run->phases) {
             // Of a run in progress, what it has done: an empty half of a picture says nothing.
             const int64_t last = run->step[static_cast<size_t>(span.end - 1)];
-            const auto known = std::ranges::find(phases, span.name, &Phase::name);
-            if (known == phases.end())
-              phases.push_back({.name = span.name, .steps = last});
-            else
-              known->steps = std::max(known->steps, last);
+            auto phase = std::ranges::find(phases, span.name, &Phase::name);
+            if (phase == phases.end())
+              phase = phases.insert(phases.begin() + static_cast<ptrdiff_t>(next),
+                                    {.name = span.name, .steps = last});
+            phase->steps = std::max(phase->steps, last);
+            next = static_cast<size_t>(phase - phases.begin()) + 1;
           }
+        }
         return phases;
       }()) {}
 

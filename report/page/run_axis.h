@@ -17,7 +17,8 @@ class RunAxis {
     double begin = 0, end = 0;  // of 0 to 1
   };
 
-  // Phases of all runs by name, in the order of the first run that has them.
+  // Phases of all runs by name. A phase that the first runs lack lies behind those that come before it in its
+  // run.
   explicit RunAxis(const std::vector<const StepTable*>& runs);
   // The same with these phases alone, in the same order.
   RunAxis of_phases(const std::vector<std::string>& names) const;

@@ -9,6 +9,7 @@ namespace bicrl::report {
 namespace {
 
 constexpr size_t kCurveBuckets = 250;
+constexpr size_t kMarkBuckets = 40;
 constexpr int kHeldOutColour = 1;
 
 }  // namespace
@@ -58,8 +59,7 @@ Html table(const std::string& caption, const std::vector<std::string>& heads,
 
 Html outcome_badge(const std::string& outcome) {
   const bool is_correct = outcome == "correct";
-  const bool is_known = outcome != kNoVerdict && outcome != "infrastructure" && outcome != "invalid_task" &&
-                        outcome != "undecided";
+  const bool is_known = is_judged(outcome);
   std::string name = outcome;
   std::ranges::replace(name, '_', ' ');
   return element("span",
@@ -96,6 +96,19 @@ RunAxis axis_of(const std::vector<const RunRecord*>& runs, const RunAxis& axis,
   return axis.of_phases(names);
 }
 
+std::vector<size_t> evaluations_on(const RunRecord& run, const CurveChoice& choice) {
+  std::vector<size_t> indices;
+  if (!choice.held_out) return indices;
+  std::vector<double> values;
+  for (const EvaluationEntry& evaluation : run.evaluations) {
+    const Estimate estimate = choice.held_out(evaluation);
+    values.push_back(evaluation.is_variant || !estimate.is_known ? std::nan("") : estimate.value);
+  }
+  for (const CurvePoint& point : thinned_curve(values, kMarkBuckets))
+    indices.push_back(static_cast<size_t>(point.row));
+  return indices;
+}
+
 void add_curve(const std::vector<RunRecord>& runs, const RunAxis& whole_axis, const CurveChoice& choice,
                Html& grid, nlohmann::json& charts) {
   std::vector<const RunRecord*> with_values;
@@ -119,10 +132,9 @@ void add_curve(const std::vector<RunRecord>& runs, const RunAxis& whole_axis, co
                        .x = {}};
     series.x = places_of(*run, axis, series.points);
     chart.series.push_back(std::move(series));
-    if (!choice.held_out) continue;
-    for (const EvaluationEntry& evaluation : run->evaluations) {
+    for (const size_t index : evaluations_on(*run, choice)) {
+      const EvaluationEntry& evaluation = run->evaluations[index];
       const Estimate estimate = choice.held_out(evaluation);
-      if (evaluation.is_variant || !estimate.is_known) continue;
       // Of phases that are not on this axis, what they ended with: the others would all lie on one place.
       const bool is_on_axis =
           std::ranges::find(axis.phases(), evaluation.phase, &RunAxis::Phase::name) != axis.phases().end();

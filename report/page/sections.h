@@ -49,6 +49,9 @@ struct CurveChoice {
   bool from_zero = false;
   Estimate (*held_out)(const EvaluationEntry&) = nullptr;  // of the same figure, on the curve
 };
+// Indices of the run's evaluations that lie on a curve. Of many, those that are the first, the last, or an
+// extreme of their part.
+std::vector<size_t> evaluations_on(const RunRecord& run, const CurveChoice& choice);
 void add_curve(const std::vector<RunRecord>& runs, const RunAxis& axis, const CurveChoice& choice, Html& grid,
                nlohmann::json& charts);
 

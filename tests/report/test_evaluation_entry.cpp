@@ -1,5 +1,7 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "common/files/files.h"
 #include "report/evaluation_entry.h"
@@ -47,7 +49,8 @@ TEST_CASE("evaluation counts its responses and leaves damaged lines out") {
       R"({"task_id":"d","verd)");
   const EvaluationEntry entry = read_evaluation(file);
   CHECK(entry.responses == 3);
-  CHECK(entry.correct == 2);
+  CHECK(entry.judged == 2);  // not the one without a verdict
+  CHECK(entry.correct == 1);
   CHECK(entry.compiled == 2);
   CHECK(entry.fast_1 == 1);
   CHECK(entry.fast_2 == 1);
@@ -55,6 +58,69 @@ TEST_CASE("evaluation counts its responses and leaves damaged lines out") {
   CHECK(entry.lines.broken == 2);
   CHECK(entry.lines.is_cut_off);
   CHECK(entry.outcomes.at("race") == 1);
+}
+
+std::string line_of(const std::string& task, int sample, const std::string& verdict, double speedup = 0) {
+  nlohmann::json line = {{"task_id", task},
+                         {"sample", sample},
+                         {"verdict", verdict},
+                         {"compiled", verdict != "compile"},
+                         {"correct", verdict == "correct"},
+                         {"truncated", false}};
+  if (speedup > 0) line["speedup"] = speedup;
+  return line.dump() + "\n";
+}
+
+TEST_CASE("rates of an evaluation are shares of the judged responses, as the run's own") {
+  const testing::TemporaryFolder folder;
+  const auto file = folder.path() / "end_to_end.jsonl";
+  std::string lines;
+  for (int i = 0; i < 99; ++i)
+    lines += line_of("task_" + std::to_string(i), 0,
+                     i < 40   ? "correct"
+                     : i < 60 ? "undecided"
+                     : i < 61 ? "infrastructure"
+                              : "race",
+                     i < 40 ? 1.5 : 0);
+  lines += line_of("invalid", 0, "invalid_task") + line_of("invalid", 1, "compile");
+  write_file_atomically(file, lines);
+  const EvaluationEntry entry = read_evaluation(file);
+  CHECK(entry.responses == 101);
+  CHECK(entry.judged == 78);
+  CHECK(entry.correct_rate().value == Approx(40.0 / 78));
+  CHECK(entry.compile_rate().value == 1);
+  CHECK(entry.fast_1_rate().value == Approx(40.0 / 78));
+  CHECK(entry.outcomes.at("undecided") == 20);
+}
+
+TEST_CASE("evaluation of several samples counts each task by its best one") {
+  const testing::TemporaryFolder folder;
+  const auto file = folder.path() / "end_to_end_best_of.jsonl";
+  write_file_atomically(file, line_of("a", 0, "correct", 1.5) + line_of("a", 1, "correct", 4) +
+                                  line_of("a", 2, "race") + line_of("b", 0, "compile") +
+                                  line_of("b", 1, "correct", 0.25) + line_of("c", 0, "race") +
+                                  line_of("c", 1, "infrastructure") + line_of("d", 0, "undecided") +
+                                  line_of("d", 1, "infrastructure"));
+  const EvaluationEntry entry = read_evaluation(file);
+  CHECK(entry.responses == 9);
+  CHECK(entry.judged == 3);
+  CHECK(entry.correct_rate().value == Approx(2.0 / 3));
+  CHECK(entry.compile_rate().value == 1);
+  CHECK(entry.fast_1_rate().value == Approx(1.0 / 3));
+  CHECK(entry.geomean_speedup().value == Approx(1));  // of 4 and 0.25
+  CHECK(entry.correct_rate().high == share_estimate(2, 3).high);
+}
+
+TEST_CASE("evaluation without times has no share that is faster than eager") {
+  const testing::TemporaryFolder folder;
+  const auto file = folder.path() / "end_to_end.jsonl";
+  write_file_atomically(file, line_of("a", 0, "correct") + line_of("b", 0, "race"));
+  const EvaluationEntry entry = read_evaluation(file);
+  CHECK(entry.correct_rate().is_known);
+  CHECK_FALSE(entry.fast_1_rate().is_known);
+  CHECK_FALSE(entry.fast_2_rate().is_known);
+  write_file_atomically(file, line_of("a", 0, "correct", 0.5) + line_of("b", 0, "race"));
+  CHECK(read_evaluation(file).fast_1_rate().is_known);
 }
 
 }  // namespace

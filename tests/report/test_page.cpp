@@ -31,7 +31,7 @@ nlohmann::json data_of(const std::string& page) {
 void write_hostile_run(const std::filesystem::path& folder, const std::string& hostile) {
   RunWriter run(folder);
   const std::string readable = visible_text(hostile);  // JSON holds no other
-  run.add_step("end_to_end", 1, 2,
+  run.add_step("end_to_end", 1, 1,
                {{{.task = hostile,
                   .reward = 2,
                   .advantage = 1,
@@ -77,7 +77,10 @@ TEST_CASE("pages of hostile runs have the elements of pages of harmless ones") {
 }
 
 TEST_CASE("policy of a page permits its own style sheet and script alone") {
-  const std::string page = run_page({});
+  const testing::TemporaryFolder folder;
+  write_hostile_run(folder.path(), "harmless");
+  const std::string page = run_page({read_run(folder.path())});
+  CHECK(count_of(page, "<svg") > 3);
   CHECK_THAT(page, ContainsSubstring("default-src &#39;none&#39;"));
   CHECK_THAT(content_security_policy(false), ContainsSubstring("connect-src 'none'"));
   CHECK_THAT(content_security_policy(true), ContainsSubstring("connect-src 'self'"));
@@ -146,7 +149,26 @@ void add_texts(RunWriter::Response& response, std::mt19937& draw) {
     response.diagnostics += "cuda_sources:" + std::to_string(draw() % 90) + ": error: no such <name>\n";
 }
 
-// Groups of 16; every text of one step in 100.
+// Of four tasks; the rates of all are different from each other's neighbours.
+void add_evaluation(const RunWriter& run, int64_t step, std::mt19937& draw) {
+  char name[60];
+  snprintf(name, sizeof name, "evaluations/end_to_end-%06lld.jsonl", static_cast<long long>(step));
+  std::string lines;
+  for (int task = 0; task < 4; ++task) {
+    const bool is_correct = draw() % 2 == 0;
+    nlohmann::json line = {{"task_id", "held_out_" + std::to_string(task)},
+                           {"sample", 0},
+                           {"verdict", is_correct ? "correct" : "race"},
+                           {"compiled", is_correct || draw() % 2 == 0},
+                           {"correct", is_correct},
+                           {"program", std::string(2000, 'x')}};
+    if (is_correct) line["speedup"] = 1 + static_cast<double>(draw() % 1000) / 1000;
+    lines += line.dump() + "\n";
+  }
+  run.append(name, lines);
+}
+
+// Groups of 16; every text of one step in 100, an evaluation behind one step in ten.
 void write_long_run(const std::filesystem::path& folder, int64_t steps) {
   RunWriter run(folder);
   std::mt19937 draw(5);
@@ -193,6 +215,7 @@ void write_long_run(const std::filesystem::path& folder, int64_t steps) {
       group.back() = std::move(with_texts);
     }
     run.add_step("end_to_end", step, steps, {group}, figures);
+    if (step % 10 == 0) add_evaluation(run, step, draw);
   }
 }
 
@@ -203,8 +226,22 @@ TEST_CASE("page of ten thousand steps with long texts is smaller than 5 MB") {
   const ReportSize size;
   CHECK(run.kept.responses.size() > 300);
   CHECK(run.kept.responses.size() <= size.responses + size.kernels);
+  REQUIRE(run.evaluations.size() == 1000);
+  for (const EvaluationEntry& evaluation : run.evaluations) CHECK(evaluation.programs.empty());
   const std::string page = run_page({run});
   const nlohmann::json data = data_of(page);
+  size_t drawn = 0;
+  for (const char* chart : {"correct_rate", "geomean_speedup", "fast_1", "compile_rate"}) {
+    const nlohmann::json& marks = data["charts"][chart]["marks"];
+    CHECK(marks.size() > 40);
+    CHECK(marks.size() <= 82);
+    drawn += marks.size();
+  }
+  CHECK(count_of(page, "<g class=\"mark") == drawn);
+  const nlohmann::json& evaluations = data["overview"]["evaluations"][0];
+  CHECK(evaluations.front()["name"] == "end_to_end-000010");
+  CHECK(evaluations.back()["name"] == "end_to_end-010000");
+  CHECK(evaluations.size() < 400);
   CHECK(data["denoising"]["responses"].size() >= 30);
   CHECK(data["groups"]["groups"][0].size() >= 25);
   CHECK(page.size() > 2'000'000);
@@ -227,6 +264,62 @@ TEST_CASE("axis of shares ends at none and at all") {
     CHECK(picture.find(">−") == std::string::npos);
     CHECK(count_of(picture, " %<") >= 2);
   }
+}
+
+TEST_CASE("curves of runs with different phases run from left to right") {
+  const testing::TemporaryFolder folder;
+  RunWriter stage_alone(folder.path() / "a"), whole(folder.path() / "b");
+  whole.add_warm_up(1, 1, 5);
+  for (const char* phase : {"infilling", "end_to_end", "last"})
+    for (int64_t step = 1; step <= 3; ++step) {
+      if (phase == std::string("end_to_end")) stage_alone.add_step(phase, step, 3, {{{.task = "a"}}});
+      whole.add_step(phase, step, 3, {{{.task = "a", .reward = 1}}});
+    }
+  const nlohmann::json data =
+      data_of(run_page(read_runs({(folder.path() / "a").string(), (folder.path() / "b").string()})));
+  std::vector<std::vector<double>> x;
+  for (const auto& series : data["charts"]["reward_mean"]["series"]) x.push_back(series["x"]);
+  REQUIRE(x.size() == 2);
+  REQUIRE(x[0].size() == 3);
+  REQUIRE(x[1].size() == 9);
+  for (const auto& places : x) CHECK(std::ranges::is_sorted(places));
+  for (size_t i = 0; i < 3; ++i) CHECK(x[0][i] == x[1][3 + i]);
+}
+
+TEST_CASE("group of many programs says how many of them are shown") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  const auto group_of = [](int programs) {
+    std::vector<RunWriter::Response> group;
+    for (int i = 0; i < 8; ++i)
+      group.push_back({.task = "a", .reward = 1.0 * i, .text = "program " + std::to_string(i % programs)});
+    return group;
+  };
+  run.add_step("end_to_end", 1, 1, {group_of(4), group_of(6)});
+  const std::string page = run_page({read_run(folder.path())});
+  CHECK(count_of(page, "<article class=\"card\"") == 8);
+  CHECK(count_of(page, "4 of 6 different programs") == 1);
+  CHECK(count_of(page, "different programs") == 1);
+}
+
+TEST_CASE("groups of steps without rewards lie beside each other") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  for (int step = 1; step <= 3; ++step)
+    run.append("metrics.jsonl", nlohmann::json({{"phase", "end_to_end"},
+                                                {"step", step},
+                                                {"steps", 3},
+                                                {"responses", 8},
+                                                {"groups", 2},
+                                                {"zero_variance_groups", 1},
+                                                {"too_few_groups", 0}})
+                                        .dump() +
+                                    "\n");
+  const std::string page = run_page({read_run(folder.path())});
+  const std::vector<double> x = data_of(page)["charts"]["groups-0"]["series"][0]["x"];
+  REQUIRE(x.size() == 3);
+  CHECK(x[0] < x[1]);
+  CHECK(x[1] < x[2]);
 }
 
 TEST_CASE("axis of bytes has round numbers of their unit") {

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/error.h"
 #include "common/files/files.h"
 #include "common/files/gzip.h"
+#include "common/hash.h"
 #include "report/page/page.h"
 #include "report/run_record.h"
 #include "tests/report/run_writer.h"
@@ -59,6 +61,37 @@ TEST_CASE("run directory reads back as it was written") {
   CHECK(run.kept.responses.at({3, 1, 1}).text == "fourth");
 }
 
+TEST_CASE("of several verdicts on a program the lowest rank's counts, and a later round changes nothing") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  const std::string key = hash_hex({"end_to_end", "1", "1", "0"});
+  const auto line = [&](int round, const char* fault) {
+    return nlohmann::json(
+               {{"key", key},
+                {"round", round},
+                {"verdict", {{"correct", false}, {"fault_class", fault}, {"outcome", "candidate_fault"}}}})
+               .dump() +
+           "\n";
+  };
+  RunWriter(folder.path()).append("ledger/rank-10.jsonl", line(0, "trap"));
+  RunWriter(folder.path()).append("ledger/rank-0.jsonl", line(3, "timeout"));
+  const auto outcome = [&] {
+    const ResponseTable table = read_run(folder.path()).responses;
+    return table.verdict_of(table.responses[2]).outcome;
+  };
+  CHECK(outcome() == "race");
+  RunWriter(folder.path()).append("ledger/rank-1.jsonl", line(-1, "barrier"));
+  CHECK(outcome() == "barrier");
+}
+
+TEST_CASE("undecided response is none of its fault class") {
+  const auto outcome = [](const char* outcome) {
+    return verdict_figures({{"outcome", outcome}, {"fault_class", "specialised"}}).outcome;
+  };
+  CHECK(outcome("undecided") == "undecided");
+  CHECK(outcome("candidate_fault") == "specialised");
+}
+
 TEST_CASE("best kernels name the step at which each was found and how it came about") {
   const testing::TemporaryFolder folder;
   write_small_run(folder.path());
@@ -90,6 +123,21 @@ TEST_CASE("chosen groups hold the newest, the fastest, each fault and what moved
   CHECK(has(3, 0, "task improved most: before"));
   CHECK(has(4, 0, "task improved most: after"));
   CHECK(read_run(folder.path(), {.groups = 2, .kernels = 1}).groups.size() == 2);
+}
+
+TEST_CASE("group is chosen for no reason that does not hold") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  run.add_step("infilling", 1, 1, {{{.task = "a", .reward = 5}, {.task = "a", .reward = 5}}});
+  for (int64_t step = 1; step <= 2; ++step)
+    run.add_step("end_to_end", step, 2,
+                 {{{.task = "a", .reward = 0.1, .outcome = "race"},
+                   {.task = "a", .reward = 0.1, .outcome = "race"},
+                   {.task = "a", .reward = 0.1, .outcome = "race"}}});
+  std::set<std::string> reasons;
+  for (const ChosenGroup& group : read_run(folder.path()).groups)
+    reasons.insert(group.reasons.begin(), group.reasons.end());
+  CHECK(reasons == std::set<std::string>{"newest", "fault: race", "lowest reward", "highest reward"});
 }
 
 TEST_CASE("half-written run gives what is there and says what is missing") {
@@ -181,6 +229,28 @@ TEST_CASE("folder that holds no run is refused") {
   CHECK_THROWS_AS(read_run(folder.path() / "letter.txt"), InputError);
 }
 
+TEST_CASE("evaluation that the run has left behind is left out") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  const auto evaluate = [&](const std::string& name) {
+    run.append("evaluations/" + name + ".jsonl", R"({"task_id":"a","verdict":"correct","correct":true})"
+                                                 "\n");
+  };
+  const auto names = [&] {
+    std::vector<std::string> found;
+    for (const EvaluationEntry& entry : read_run(folder.path()).evaluations) found.push_back(entry.name);
+    return found;
+  };
+  evaluate("start");
+  for (int64_t step = 1; step <= 2; ++step) run.add_step("end_to_end", step, 2, {{{.task = "a"}}});
+  for (const char* name : {"end_to_end-000001", "end_to_end-000003", "end_to_end"}) evaluate(name);
+  CHECK(names() == std::vector<std::string>{"start", "end_to_end-000001", "end_to_end"});
+  run.add_step("end_to_end", 3, 4, {{{.task = "a"}}});
+  CHECK(names() == std::vector<std::string>{"start", "end_to_end-000001", "end_to_end-000003"});
+  run.add_step("end_to_end", 4, 4, {{{.task = "a"}}});
+  CHECK(names() == std::vector<std::string>{"start", "end_to_end-000001", "end_to_end-000003", "end_to_end"});
+}
+
 TEST_CASE("step that a resumed run took again counts as it was taken last") {
   const testing::TemporaryFolder folder;
   RunWriter run(folder.path());
@@ -267,6 +337,11 @@ TEST_CASE("fault lines are lines of the program") {
   CHECK(fault_line(program, "SyntaxError: y (program.py, line 9)") == 9);
   CHECK(fault_line(program, "cuda_sources:99:1: error: x") == 0);
   CHECK(fault_line(program, "0 of 4 trials") == 0);
+  const std::string alike =
+      "cpp_source = \"\"\"\nint f();\n\"\"\"\n  source = \"\"\"\nint a;\n\"\"\"\n"
+      "load(cpp_sources=cpp_source, cuda_sources=source)\n";
+  CHECK(fault_line(alike, "cuda_sources:2:1: error: x") == 5);
+  CHECK(fault_line(alike, "cpp_sources:2:1: error: x") == 2);
   CHECK(fault_line("no sources", "cuda_sources:3:4: error: x") == 0);
 }
 

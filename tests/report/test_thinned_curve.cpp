@@ -69,6 +69,25 @@ TEST_CASE("long stacks keep the spike of each series") {
   }
 }
 
+TEST_CASE("long stacks keep the largest total") {
+  std::vector<std::vector<double>> columns(2, std::vector<double>(1000));
+  for (size_t row = 0; row < 1000; ++row) {
+    columns[0][row] = row % 2 == 0 ? 10 : 0;
+    columns[1][row] = row % 2 == 0 ? 0 : 10;
+  }
+  columns[0][537] = columns[1][537] = 9;
+  columns[0][638] = columns[1][638] = 1;
+  const auto series = thinned_stack(columns, 60);
+  CHECK(series[0].size() <= 62);
+  const auto has_total = [&](double total) {
+    for (size_t i = 0; i < series[0].size(); ++i)
+      if (series[0][i].value + series[1][i].value == total) return true;
+    return false;
+  };
+  CHECK(has_total(18));
+  CHECK(has_total(2));
+}
+
 TEST_CASE("short stacks keep every row where a series has a value") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const auto series = thinned_stack({{none, 1, none}, {none, none, 2}}, 10);

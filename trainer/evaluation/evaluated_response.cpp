@@ -14,6 +14,8 @@ namespace {
 
 std::string class_of(const Verdict& verdict) {
   if (verdict.correct) return "correct";
+  // An undecided program has the class for which it cannot be graded, and no rate counts it.
+  if (!judges_program(verdict.outcome)) return to_string(verdict.outcome);
   return verdict.fault_class.empty() ? to_string(verdict.outcome) : verdict.fault_class;
 }
 

@@ -15,7 +15,7 @@ struct EvaluatedResponse {
   std::string task_id;
   std::vector<std::string> composition;  // operators of a synthesised task; else empty
   int64_t sample = 0;
-  std::string verdict;  // "correct", a fault's class, "infrastructure" or "invalid_task"
+  std::string verdict;  // "correct", a fault's class, "infrastructure", "invalid_task" or "undecided"
   bool compiled = false;
   bool correct = false;
   bool truncated = false;

@@ -17,13 +17,19 @@ SMALL = ["warm_up.steps=4", "warm_up.samples_per_step=8", "stages.0.steps=2", "s
 SPLIT = ["trainer.placement=split"]
 
 
+def failure_of(sample):
+    return sample["verdict"] and sample["verdict"]["fault_class"]
+
+
 def trace(run):
     # How many responses share a forward follows from the number of ranks that generate, and nothing else does.
     steps = [{k: v for k, v in reproducible(step).items() if not k.endswith("tokens_per_forward")} for step in read_lines(f"{run}/metrics.jsonl")]
     checkpoint = Path(run, "checkpoints/end_to_end")
     files = {str(p.relative_to(checkpoint)): hashlib.sha256(p.read_bytes()).hexdigest() for p in checkpoint.rglob("*.safetensors")}
     held_out = {name: without_seconds(result) for name, result in read_json(f"{run}/summary.json")["held_out"].items()}
-    samples = [(sample["group"], sample["text"], sample["reward"]) for sample in read_lines(f"{run}/samples.jsonl")]
+    # Whichever rank generated a sample, rank 0 has its verdict, its prompt and its tokens.
+    samples = [{key: sample[key] for key in ("group", "sample", "text", "reward", "terms", "prompt", "denoising")} | {"failure": failure_of(sample)}
+               for sample in read_lines(f"{run}/samples.jsonl")]
     return {"steps": steps, "files": files, "responses": Path(run, "responses.jsonl").read_text(), "held out": held_out, "samples": samples}
 
 

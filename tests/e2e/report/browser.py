@@ -12,8 +12,11 @@ from pathlib import Path
 
 
 def find_browser():
-    """Chromium's path, or None."""
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    """Chromium's path, or None; without one, BICRL_BROWSER=required makes that an error."""
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not path and os.environ.get("BICRL_BROWSER") == "required":
+        raise RuntimeError("no Chromium is installed (launch/setup --with-tests installs Debian's), and BICRL_BROWSER=required")
+    return path
 
 
 class Browser:

@@ -102,6 +102,10 @@ class RunMaker:
     def evaluation(self, name, correct, of, speedup):
         for i in range(of):
             good = i < correct
+            # Some more that no rate counts.
+            if i < 3:
+                self.line(f"evaluations/{name}.jsonl", {"task_id": f"lost_{i}", "sample": 0, "verdict": ("undecided", "infrastructure", "invalid_task")[i],
+                                                        "compiled": False, "correct": False, "truncated": False, "tokens": 9, "program": ""})
             self.line(f"evaluations/{name}.jsonl", {"task_id": f"held_{i}", "sample": 0, "verdict": "correct" if good else "race",
                                                     "compiled": True, "correct": good,
                                                     "truncated": False, "tokens": 9, "program": "int main() {}",

@@ -1,6 +1,7 @@
 """A run's files, read without the program: what a page has to agree with."""
 import gzip
 import json
+import math
 from pathlib import Path
 
 
@@ -9,8 +10,10 @@ def lines(file):
 
 
 class RunFiles:
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, folder, number=0):
+        """`number`: of the run on its page."""
+        self.folder, self.number = Path(folder), number
+        self.name = self.folder.name
         self.metrics = lines(self.folder / "metrics.jsonl")
         self.row_of = {(entry["phase"], entry["step"]): row for row, entry in enumerate(self.metrics)}
         verdicts = {entry["key"]: entry["verdict"] for file in (self.folder / "ledger").glob("*.jsonl") for entry in lines(file)}
@@ -24,6 +27,22 @@ class RunFiles:
 
     def place(self, row):
         return self.metrics[row]["phase"], self.metrics[row]["step"]
+
+    def row_of_evaluation(self, name):
+        """The row of the step behind which it was made."""
+        phase, _, step = name.rpartition("-")
+        return self.row_of[phase, int(step)] if phase else max(row for (phase, _), row in self.row_of.items() if phase == name)
+
+    def evaluations(self):
+        """The rates of each, by the keys of the curves on which they lie."""
+        found = {}
+        for file in (self.folder / "evaluations").glob("*.jsonl"):
+            judged = [line for line in lines(file) if line["verdict"] not in ("infrastructure", "invalid_task", "undecided")]
+            speedups = [line["speedup"] for line in judged if line["correct"]]
+            found[file.stem] = {"correct_rate": len(speedups) / len(judged), "compile_rate": sum(line["compiled"] for line in judged) / len(judged),
+                                "geomean_speedup": math.exp(sum(map(math.log, speedups)) / len(speedups)),
+                                "fast_1": sum(speedup > 1 for speedup in speedups) / len(judged)}
+        return found
 
     def best_of_task(self, task):
         """The first response with the task's largest speed-up."""

@@ -1,13 +1,14 @@
 """`bicrl report` in a browser: what it shows is what the run's files hold, untrusted text runs nothing, keys suffice."""
 import math
 import re
-import struct
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import report_answers
 from browser import Browser, find_browser
+from picture_checks import check_points
 from report_run import RunMaker, make_run
 from run_files import RunFiles
 
@@ -38,16 +39,16 @@ def check_files(folder):
     expect("This folder is empty" in (folder / "empty.html").read_text(), "a page of an empty folder says so")
 
 
-def check_answers(page, folder, correct, of):
+def check_answers(page, folder, lineage, improvement):
     """Ten questions, answered by the page's data and by the run's files."""
     data, run = report_answers.data_of(page), RunFiles(folder)
     answers = report_answers.answers(data, "task_1")
     best, (before, after) = run.best_of_task("task_1"), run.largest_fall()
     least, pieces = run.least_sure_token([(r["row"], r["group"], r["sample"]) for r in data["denoising"]["responses"]])
     expected = {"which_step_found_the_fastest_kernel": (*run.place(best["row"]), best["verdict"]["eager_ms"] / best["verdict"]["candidate_ms"]),
-                "how_did_the_fastest_kernel_come_about": "imitated",
+                "how_did_the_fastest_kernel_come_about": lineage,
                 "where_did_the_reward_fall_most": run.place(after), "why_did_the_reward_fall_there": run.fault_that_rose(before, after),
-                "which_fault_grew": run.fault_that_grew(), "did_held_out_correctness_improve": (correct[0] / of, correct[1] / of, False),
+                "which_fault_grew": run.fault_that_grew(), "did_held_out_correctness_improve": improvement,
                 "where_does_time_go": run.where_time_goes(), "which_task_is_solved_least_often": run.solved_least_often(),
                 "which_response_beat_its_group_most": run.beat_its_group_most()}
     for question, answer in expected.items():
@@ -63,16 +64,16 @@ def check_long_answers(folder):
     kept steps have most of the time in waiting, all steps in generating."""
     run = RunMaker(folder / "long")
     run.warm_up(3)
-    run.evaluation("warm_up", 1, 2, 1.2)
+    run.evaluation("warm_up", 8, 64, 1.2)
     for step in range(1, 1201):
         # Falls fastest to step 703 and every twelfth before and behind it; no two values are equal.
         speedup = 5 + 3 * math.sin(2 * math.pi * (step - 696.5) / 12) + step / 10000
         group = [{"task": f"task_{step % 9}", "outcome": "race" if step == 703 and s == 0 else "wrong_value" if s == 7 and step > 600 else "correct",
                   "speedup": speedup + s / 50, "body": f"int a{step};"} for s in range(8)]
         for each in group: each["speedup"] *= each["outcome"] == "correct"
-        run.step("end_to_end", step, 1200, [group], imitation_updates=1, rollout_seconds=5.0,
+        run.step("end_to_end", step, 1200, [group], imitation_updates=0, rollout_seconds=5.0,
                  verify_wait_seconds=40.0 if step % 15 == 0 else 0.5, step_seconds=60.0 if step % 15 == 0 else 9.0)
-    run.evaluation("end_to_end", 2, 2, 1.5)
+    run.evaluation("end_to_end", 48, 64, 1.5)
     run.state(True)
     page = folder / "long.html"
     report(folder / "long", "--output", page)
@@ -84,101 +85,7 @@ def check_long_answers(folder):
            "the thinned curve has another largest fall", max(falls))
     kept = {s["label"]: sum(s["values"]) for s in data["charts"]["time-0"]["series"]}
     expect(max(kept, key=kept.get) != files.where_time_goes(), "the thinned times have another largest part", kept)
-    check_answers(page.read_text(), folder / "long", (1, 2), 2)
-
-
-def stacked_heights(path):
-    """Left, bottom and height of each bar of a path "M.. ..h..v-..h-..z"."""
-    bars = re.findall(r"M(\S+) (\S+?)h\S+?v(-?[\d.]+)h-[\d.]+z", path)
-    return [(float(left), float(bottom), -float(height)) for left, bottom, height in bars]
-
-
-def check_stack(picture, chart):
-    """Bars lie on top of each other, and each is as high as its value."""
-    unit = 168 / (picture["high"] - picture["low"])
-    rows = len(chart["series"][0]["rows"])
-    below = [0.0] * rows
-    compared = 0
-    for path, series in zip(picture["bars"], chart["series"], strict=True):
-        bars = stacked_heights(path)
-        shown = [i for i, value in enumerate(series["values"]) if value > 0]
-        expect(len(bars) == len(shown), f"{picture['id']}: a bar for each value of {series['label']}", len(bars), len(shown))
-        for (left, bottom, height), i in zip(bars, shown):
-            expect(left <= series["x"][i] and math.isclose(height, series["values"][i] * unit, abs_tol=0.06)
-                   and math.isclose(bottom, 190 - below[i] * unit, abs_tol=0.06), f"{picture['id']}: a bar is as high as its value", height,
-                   series["values"][i] * unit)
-            below[i] += series["values"][i]
-            compared += 1
-    return compared
-
-
-def check_histogram(picture, chart, run):
-    """The cells' counts are those of responses.jsonl, and what is drawn is the cells with responses."""
-    bins = len(chart["columns"][0]["counts"])
-    height = (chart["high"] - chart["low"]) / bins
-    drawn = set()
-    for column in chart["columns"]:
-        rewards = [r["reward"] for r in run.responses if column["first_row"] <= r["row"] <= column["last_row"] and not r["masked"]]
-        counts = [0] * bins
-        # The page's rewards have the precision of 32 bits.
-        for reward in rewards: counts[max(0, min(bins - 1, int((single(reward) - chart["low"]) / (chart["high"] - chart["low"]) * bins)))] += 1
-        expect(column["counts"] == counts, f"counts of rows {column['first_row']} to {column['last_row']}", column["counts"], counts)
-        drawn |= {(round(column["x"][0], 1), round(190 - (chart["low"] + height * (b + 1) - picture["low"])
-                                                   / (picture["high"] - picture["low"]) * 168)) for b in range(bins) if counts[b]}
-    found = {(round(x, 1), round(y)) for x, y in picture["cells"]}
-    expect(len(picture["cells"]) == len(drawn) and all(any(x == a and abs(y - b) <= 1 for a, b in drawn) for x, y in found),
-           "a cell is drawn for each count", len(drawn), len(picture["cells"]))
-    expect(sum(map(sum, (c["counts"] for c in chart["columns"]))) == sum(not r["masked"] for r in run.responses), "every response is counted once")
-
-
-def single(value):
-    return struct.unpack("f", struct.pack("f", value))[0]
-
-
-def check_points(data, folder, browser):
-    """Every point of the data is an entry's, and every point of a picture is the data's."""
-    run = RunFiles(folder)
-    points = 0
-    for name, chart in data["charts"].items():
-        if chart["kind"] != "lines" or "key" not in chart: continue
-        for series in chart["series"]:
-            for row, value in zip(series["rows"], series["values"], strict=True):
-                expect(run.metrics[row].get(chart["key"]) == value, f"{name}, row {row} is the entry's {chart['key']}",
-                       run.metrics[row].get(chart["key"]), value)
-                points += 1
-            with_value = [i for i, entry in enumerate(run.metrics) if isinstance(entry.get(chart["key"]), (int, float))]
-            expect(series["rows"] == with_value, f"{name} shows every step that has the figure")
-    stages = [row for row, entry in enumerate(run.metrics) if "responses" in entry]
-    for series in data["charts"]["failures-0"]["series"]:
-        counts = [run.metrics[row]["fault_classes"].get(series["label"].replace(" ", "_"), 0) for row in stages]
-        expect(series["rows"] == stages and series["values"] == counts, f"failures: {series['label']}", series["values"], counts)
-        points += len(counts)
-    parts = {"generating": "rollout_seconds", "waiting for verdicts": "verify_wait_seconds", "training": "train_seconds",
-             "waiting for checkpoints": "checkpoint_stall_seconds"}
-    for series in data["charts"]["time-0"]["series"]:
-        if series["label"] == "other": continue
-        seconds = [entry.get(parts[series["label"]], 0) for entry in run.metrics]
-        expect(series["values"] == seconds, f"time: {series['label']}", series["values"], seconds)
-        points += len(seconds)
-    expect(points > 400, "a run has many points", points)
-    drawn = browser.evaluate("""[...document.querySelectorAll('svg[data-chart]')].map((picture) => ({
-        id: picture.dataset.chart, low: +picture.dataset.low, high: +picture.dataset.high,
-        bars: [...picture.querySelectorAll('path.bar')].map((path) => path.getAttribute('d')),
-        cells: [...picture.querySelectorAll('rect.cell')].map((cell) => [+cell.getAttribute('x'), +cell.getAttribute('y')]),
-        paths: [...picture.querySelectorAll('path.line')].map((path) => path.getAttribute('d').match(/-?[\\d.]+/g).map(Number))}))""")
-    compared = bars = 0
-    for picture in drawn:
-        chart = data["charts"][picture["id"]]
-        if chart["kind"] == "stack": bars += check_stack(picture, chart)
-        if chart["kind"] == "histogram": check_histogram(picture, chart, run)
-        if chart["kind"] != "lines": continue
-        for path, series in zip(picture["paths"], chart["series"], strict=True):
-            expect(path[0::2] == series["x"], f"{picture['id']}: the line's places are the data's")
-            for y, value in zip(path[1::2], series["values"], strict=True):
-                wanted = 190 - (value - picture["low"]) / (picture["high"] - picture["low"]) * 168
-                expect(math.isclose(y, wanted, abs_tol=0.06), f"{picture['id']}: a point lies at its value", y, wanted)
-                compared += 1
-    expect(compared > 400 and bars > 100, "pictures have as many points", compared, bars)
+    check_answers(page.read_text(), folder / "long", "sampled", (8 / 64, 48 / 64, True))
 
 
 def check_keys(data, browser, page, run):
@@ -200,6 +107,15 @@ def check_keys(data, browser, page, run):
     expect(browser.evaluate("document.activeElement.tagName") == "SUMMARY", "the focus goes to the group")
     browser.press("Enter")
     expect(browser.evaluate("document.querySelectorAll('details.group[open]').length") == 0, "Enter closes the group")
+    # Every evaluation is named on the way from the first point to the last.
+    browser.evaluate("document.querySelector('svg[data-chart=\"correct_rate\"]').focus()")
+    browser.press("Home")
+    named = ""
+    for _ in data["charts"]["correct_rate"]["series"][0]["rows"]:
+        named += browser.evaluate("document.getElementById('tip').textContent")
+        browser.press("ArrowRight")
+    labels = [mark["label"] for mark in data["charts"]["correct_rate"]["marks"]]
+    expect(len(labels) == 3 and all(label in named for label in labels), "arrow keys name the evaluations", named, labels)
     browser.evaluate("document.querySelector('svg[data-chart=\"histogram-0\"]').focus()")
     browser.press("ArrowLeft")
     for _ in range(30): browser.press("ArrowDown")
@@ -212,6 +128,10 @@ def check_keys(data, browser, page, run):
     for r in failed:
         name = f"group {r['group']}, sample {r['sample']} ({r['verdict']['fault_class']})"
         expect((name in shown) == ((r["group"], r["sample"]) in kept), "a cell lists its responses", name, shown)
+    for key, step in (("Home", 1), ("End", 12)):
+        browser.press(key)
+        shown = browser.evaluate("document.querySelector('#tip b').textContent")
+        expect(shown == f"end_to_end {step}", f"{key} goes to an end of the histogram", shown)
     # From the top by Tab alone: everything that can be used can be reached, and shows where the focus is.
     browser.open(page)
     reached = set()
@@ -298,6 +218,26 @@ def check_devices(browser, page):
     dark = browser.evaluate("getComputedStyle(document.body).backgroundColor")
     browser.device(1280, 900)
     expect(browser.evaluate("getComputedStyle(document.body).backgroundColor") != dark, "dark mode has a ground of its own")
+    for scheme in ("light", "dark"):
+        browser.device(1280, 900, scheme=scheme)
+        for words in ("ink", "soft", "faint"):
+            for ground in ("ground", "panel", "code"):
+                found = browser.evaluate(f"""['{words}', '{ground}'].map((name) =>
+                    getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim())""")
+                expect(contrast(*found) >= 4.5, f"{scheme}: --{words} on --{ground} has the contrast of WCAG 2 AA", found, contrast(*found))
+    browser.device(1280, 900)
+
+
+def luminance(colour):
+    """Of "#rrggbb", as WCAG 2 defines it."""
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
 
 
 def check_without_script(browser, page):
@@ -308,6 +248,45 @@ def check_without_script(browser, page):
     browser.call("Emulation.setScriptExecutionDisabled", value=False)
     expect(shown["tables"] > 10 and shown["pictures"] > 50 and shown["tokens"] > 5 and shown["controls"] == 0,
            "tables and pictures do without a script", shown)
+
+
+def check_comparison(folder, browser):
+    """Of two runs, of which one has ended earlier: every value has the name of its own step."""
+    make_run(folder / "other", steps=5, seed=2)
+    both = folder / "both.html"
+    report(folder / "run", folder / "other", "--output", both)
+    data = report_answers.data_of(both.read_text())
+    browser.open(both)
+    expect(browser.evaluate("document.querySelectorAll('svg[data-chart=\"reward_mean\"] path.line').length") == 2, "two runs are two lines")
+    check_points(data, [RunFiles(folder / "run"), RunFiles(folder / "other", 1)], browser)
+    browser.evaluate("document.querySelector('svg[data-chart=\"reward_mean\"]').focus()")
+    long, short = data["charts"]["reward_mean"]["series"]
+    for step, key in ((12, "End"), (1, "Home"), (2, "ArrowRight")):
+        browser.press(key)
+        lines = browser.evaluate("[...document.querySelectorAll('#tip > *')].map((line) => line.textContent)")
+        own = min(step, 5)
+        label = "other" if own == step else f"other, end_to_end {own}"
+        expect(lines[0] == f"end_to_end {step}" and lines[1].startswith("run") and f"{long['values'][step - 1]:.3g}" in lines[1],
+               "the tip names the longer run's step", lines)
+        expect(re.fullmatch(label + r"[\d.]+", lines[2]) and f"{short['values'][own - 1]:.3g}" in lines[2],
+               "a value of the shorter run has the name of its step", lines, short["values"])
+    check_clean(browser, both)
+
+
+def check_long_page(folder, browser):
+    """Thinned pictures show entries of the run too, and a column of many steps names them all."""
+    page = folder / "long.html"
+    data = report_answers.data_of(page.read_text())
+    browser.open(page)
+    check_points(data, [RunFiles(folder / "long")], browser, is_whole=False)
+    browser.evaluate("document.querySelector('svg[data-chart=\"histogram-0\"]').focus()")
+    browser.press("Home")
+    browser.press("Enter")
+    shown = browser.evaluate("document.querySelector('#chart-histogram-0 p[aria-live]').textContent")
+    column = data["charts"]["histogram-0"]["columns"][0]
+    steps = column["last_row"] - column["first_row"] + 1
+    expect(steps > 1 and f" at end_to_end 1 to end_to_end {steps}." in shown, "the text of a cell names all steps of its column", shown, column)
+    check_clean(browser, page)
 
 
 def check_hostile(folder, browser):
@@ -337,7 +316,16 @@ def check_hostile(folder, browser):
             expect(each in text, f"{name} shows it as text", each)
 
 
+def check_requirement():
+    """The check of every change must not pass because there is no browser."""
+    command = [sys.executable, "-c", "import browser; print(browser.find_browser())"]
+    for wish, passes in (("", True), ("required", False)):
+        found = subprocess.run(command, cwd=Path(__file__).parent, env={"PATH": "", "BICRL_BROWSER": wish}, capture_output=True, text=True)
+        expect((found.returncode == 0) == passes, f"without a browser, with BICRL_BROWSER={wish}", found.stdout, found.stderr)
+
+
 def main():
+    check_requirement()
     if not find_browser():
         print("skipped: no Chromium is installed (launch/setup --with-tests installs Debian's)")
         return SKIPPED
@@ -348,26 +336,21 @@ def main():
         page = folder / "run.html"
         report(folder / "run", "--output", page)
         data = report_answers.data_of(page.read_text())
-        check_answers(page.read_text(), folder / "run", (40, 52), 64)
+        check_answers(page.read_text(), folder / "run", "imitated", (40 / 64, 52 / 64, False))
         check_long_answers(folder)
         browser = Browser()
         try:
             browser.device(1280, 900)
             browser.open(page)
-            check_points(data, folder / "run", browser)
+            check_points(data, [RunFiles(folder / "run")], browser)
             check_keys(data, browser, page, RunFiles(folder / "run"))
             check_touch(data, browser, page)
             check_denoising(data, browser)
             check_clean(browser, page)
             check_devices(browser, page)
             check_without_script(browser, page)
-            make_run(folder / "other", seed=2)
-            both = folder / "both.html"
-            report(folder / "run", folder / "other", "--output", both)
-            browser.open(both)
-            expect(browser.evaluate("document.querySelectorAll('svg[data-chart=\"reward_mean\"] path.line').length") == 2,
-                   "two runs are two lines")
-            check_clean(browser, both)
+            check_comparison(folder, browser)
+            check_long_page(folder, browser)
             check_hostile(folder, browser)
         finally:
             browser.close()

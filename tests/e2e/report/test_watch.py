@@ -109,6 +109,12 @@ def check_browser(address, run):
         expect(browser.evaluate("window.before"), "an opened part is not closed by a reload")
         browser.evaluate("document.querySelector('nav button').click()")
         browser.wait_for("document.querySelector('.masthead')?.textContent.includes('end_to_end 6')")
+        # So is one who is at something by keys, at the top of the page as well.
+        browser.evaluate("window.before = true; document.querySelector('nav a').focus({preventScroll: true})")
+        expect(browser.evaluate("window.scrollY") == 0, "the page is at its top")
+        run.metric({"phase": "end_to_end", "step": 7, "steps": 9, "loss": 0.5})
+        browser.wait_for("document.querySelector('nav button')?.textContent === 'New steps: reload'")
+        expect(browser.evaluate("window.before && document.activeElement.tagName === 'A'"), "the focus is not lost by a reload")
         expect(all(request.startswith(address) for request in browser.requests), "the page asks its own server alone", browser.requests)
     finally:
         browser.close()

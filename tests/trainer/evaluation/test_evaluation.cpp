@@ -88,6 +88,10 @@ TEST_CASE("a response of an evaluation is kept without what differs between equa
   Episode lost = episode;
   lost.last().verdict = Verdict{};
   CHECK(evaluated_response(lost).verdict == "infrastructure");
+  Episode undecided = incorrect;
+  undecided.last().verdict->outcome = Outcome::kUndecided;
+  undecided.last().verdict->fault_class = "specialised";
+  CHECK(evaluated_response(undecided).verdict == "undecided");
   Episode malformed = episode;
   malformed.last().verdict->counters = "no JSON";
   CHECK(evaluated_response(malformed).bound_by.empty());

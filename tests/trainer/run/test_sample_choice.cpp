@@ -1,7 +1,11 @@
 // Which responses of a step are kept for a person to read.
 #include "trainer/run/reports/sample_choice.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <iterator>
+#include <random>
+#include <string>
 
 namespace bicrl {
 namespace {
@@ -68,6 +72,38 @@ TEST_CASE("response that was truncated is a failure without a verdict") {
   CHECK(choose_samples(episodes, 1, 99) == Indices{0});
   episodes[1].last().rollout.finish = FinishReason::kTokenLimit;
   CHECK(choose_samples(episodes, 1, 99) == Indices{0, 1});
+}
+
+TEST_CASE("choice among the candidates of several ranks is the choice among all responses") {
+  std::mt19937 random(7);
+  const auto below = [&](int count) { return std::uniform_int_distribution<int>(0, count - 1)(random); };
+  for (int trial = 0; trial < 400; ++trial) {
+    const int ranks = 1 + below(4), groups = 1 + below(8), classes = 1 + below(6);
+    std::vector<Episode> all;
+    for (int group = 0; group < groups; ++group)
+      for (int sample = 0; sample < 3; ++sample) {
+        const bool fails = below(2) == 0;
+        Episode& episode = all.emplace_back(
+            episode_of(group, sample, below(3), fails ? "class " + std::to_string(below(classes)) : ""));
+        episode.reward.masked = below(5) == 0;
+        if (below(5) == 0) episode.last().rollout.text.clear();
+      }
+    for (const int64_t most : {0, 1, 2, 4, 30}) {
+      // What rank 0 knows: the texts of its own groups, and those of the others' candidates.
+      std::vector<Episode> known = all;
+      for (Episode& episode : known)
+        if (episode.key.group % ranks != 0) episode.last() = Turn{};
+      for (int rank = 1; rank < ranks; ++rank) {
+        std::vector<Episode> own;
+        std::ranges::copy_if(all, std::back_inserter(own),
+                             [&](const Episode& episode) { return episode.key.group % ranks == rank; });
+        for (const size_t index : sample_candidates(own, most))
+          known[static_cast<size_t>(3 * own[index].key.group + own[index].key.sample)] = own[index];
+      }
+      for (const int64_t step : {1, 2, 5})
+        CHECK(choose_samples(known, step, most) == choose_samples(all, step, most));
+    }
+  }
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ namespace bicrl {
 struct PhaseStep {
   std::optional<StepFigures> responses;  // over all ranks; none in a supervised step
   ResponseMeaning meaning;
-  std::vector<Episode> episodes;              // CollectedStep::log
-  std::map<EpisodeKey, TokenTexts> tokens{};  // on rank 0, of samples that it generated
+  std::vector<Episode> episodes;  // CollectedStep::log; on rank 0, with the texts of all that may be samples
+  std::map<EpisodeKey, TokenTexts> tokens{};  // on rank 0, of all that may be samples
   UpdateTotals update;                        // of this rank
   StepSeconds seconds;                        // of this rank; that of the whole step is the run's business
   int64_t verifier_queue = 0;                 // of this rank: StepLoad

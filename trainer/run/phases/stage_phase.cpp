@@ -18,7 +18,7 @@
 #include "trainer/inputs/prompt_filter.h"
 #include "trainer/run/phases/phase.h"
 #include "trainer/run/reports/kept_batch.h"
-#include "trainer/run/reports/sample_choice.h"
+#include "trainer/run/reports/sample_gathering.h"
 #include "trainer/run/reports/text_archive.h"
 
 namespace bicrl {
@@ -134,8 +134,11 @@ class StagePhase : public Phase {
     for (const PlannedStep& planned : next) generate_ahead(planned, policy_version);
     taken.responses = std::move(collected.figures);
     taken.episodes = std::move(collected.log);
-    if (context_.control.rank() == 0)
-      taken.tokens = tokens_of_samples(step, taken.episodes, collected.generated);
+    taken.tokens = gather_samples(collected.generated,
+                                  {.most = context_.settings.samples_per_step,
+                                   .tokenizer = context_.tokenizer,
+                                   .block_tokens = context_.policy.config().block_size},
+                                  context_.control, taken.episodes);
     latest_step_ = step;
     latest_ = std::move(collected.generated);
     return taken;
@@ -186,20 +189,6 @@ class StagePhase : public Phase {
   }
 
  private:
-  // Of the samples that the log will keep of the step.
-  std::map<EpisodeKey, TokenTexts> tokens_of_samples(int64_t step, const std::vector<Episode>& log,
-                                                     const std::vector<Episode>& generated) const {
-    std::set<EpisodeKey> chosen;
-    for (const size_t index : choose_samples(log, step, context_.settings.samples_per_step))
-      chosen.insert(log[index].key);
-    std::map<EpisodeKey, TokenTexts> tokens;
-    for (const Episode& episode : generated)
-      if (chosen.contains(episode.key))
-        tokens[episode.key] =
-            token_texts_of(episode.last().rollout, context_.tokenizer, context_.policy.config().block_size);
-    return tokens;
-  }
-
   // Tasks that the stages of this kind before this one ask in order, of the same files.
   size_t asked_before() const {
     int64_t tasks = 0;

@@ -1,5 +1,5 @@
 // Which responses of a step samples.jsonl keeps with their texts: what a person looks for later. Pure
-// function.
+// functions.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -13,5 +13,9 @@ namespace bicrl {
 // step to step, so that a small number reaches all of them. Where `most` is 1, every other step keeps a
 // failure.
 std::vector<size_t> choose_samples(const std::vector<Episode>& episodes, int64_t step, int64_t most);
+
+// Indices, in order, of those that choose_samples() may choose where these are part of a step's episodes,
+// with whole groups: the choice among the candidates of all parts is that among all episodes.
+std::vector<size_t> sample_candidates(const std::vector<Episode>& episodes, int64_t most);
 
 }  // namespace bicrl
