@@ -5,6 +5,8 @@ import struct
 
 from support import expect
 
+GAP = 1.2  # behind wide bars; coordinates have one digit behind the point
+
 
 def stacked_bars(path):
     """Left, width, bottom and height of each bar of a path "M.. ..h..v-..h-..z"."""
@@ -23,16 +25,16 @@ def check_stack(picture, chart):
         shown = [i for i, value in enumerate(series["values"]) if value > 0]
         expect(len(bars) == len(shown), f"{picture['id']}: a bar for each value of {series['label']}", len(bars), len(shown))
         for (left, width, bottom, height), i in zip(bars, shown, strict=True):
-            expect(left - 0.15 <= series["x"][i] <= left + width + 0.15 and math.isclose(height, series["values"][i] * unit, abs_tol=0.06)
-                   and math.isclose(bottom, 190 - below[i] * unit, abs_tol=0.06), f"{picture['id']}: a bar is as high as its value", height,
+            expect(left - 0.15 <= series["x"][i] <= left + width + GAP + 0.15, f"{picture['id']}: a bar lies at its step", left, width, series["x"][i])
+            expect(math.isclose(height, series["values"][i] * unit, abs_tol=0.06), f"{picture['id']}: a bar is as high as its value", height,
                    series["values"][i] * unit)
+            expect(math.isclose(bottom, 190 - below[i] * unit, abs_tol=0.06), f"{picture['id']}: a bar lies on those below", bottom, below[i] * unit)
             expect(places.setdefault(i, (left, width)) == (left, width), f"{picture['id']}: the bars of a step lie on top of each other", left, width)
             below[i] += series["values"][i]
             compared += 1
-    # A gap of 1.2 lies behind wide bars; coordinates have one digit behind the point.
     for i, (left, width) in places.items():
         end = places[i + 1][0] if i + 1 in places else 432 if i + 1 == rows else None
-        expect(end is None or -0.35 <= end - (left + width) <= 1.35, f"{picture['id']}: a bar is as wide as its step", left, width, end)
+        expect(end is None or -0.35 <= end - (left + width) <= GAP + 0.15, f"{picture['id']}: a bar is as wide as its step", left, width, end)
     expect(0 not in places or places[0][0] == 50, f"{picture['id']}: the first bar begins at the axis", places.get(0))
     return compared
 
