@@ -73,6 +73,9 @@ class GpuBackend : public Backend {
   void replace(std::unique_ptr<GpuProcess> process);
   // Until no free process makes a context any more, which would disturb times.
   void await_contexts(const std::stop_token& stop);
+  // A program's windows, which are counted, behind that.
+  timing::WindowResult conduct(const timing::WindowSetting& setting, const timing::WindowOptions& options,
+                               const std::stop_token& stop);
   // `failed` where there is no machine code, with the reason in the others' terms.
   struct Assembled {
     std::vector<std::shared_ptr<const std::string>> code;

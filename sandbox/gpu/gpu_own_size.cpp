@@ -316,11 +316,8 @@ class GpuBackend::OwnSize {
     options.steadiness.least_pairs = std::min(options.steadiness.least_pairs, kLeastOwnPairs);
     options.warm_up = 1;
     options.limit_s = std::min(options.limit_s, kOwnWindow_s);
-    backend_.await_contexts(stop_);
-    const timing::WindowResult window = timing::conduct(setting, options, stop_);
+    const timing::WindowResult window = backend_.conduct(setting, options, stop_);
     taken("window");
-    backend_.windows_ += window.windows;
-    backend_.repeated_windows_ += static_cast<int64_t>(window.repeated_because.size());
     result.end = window.end;
     if (result.end) return;
     if (timed.untimed = window.unsteady; !timed.untimed.empty()) return;

@@ -122,11 +122,8 @@ class GpuBackend::Window {
                                   .rest = [&](int windows) { wait_for(windows * kWindowRest_s, stop_); },
                                   .seconds = [clock = Stopwatch()] { return clock.seconds(); }};
     if (options_.timing.torch_compile) setting.baselines.push_back(&compiled);
-    backend_.await_contexts(stop_);
-    const timing::WindowResult window = timing::conduct(setting, options_.timing.window, stop_);
+    const timing::WindowResult window = backend_.conduct(setting, options_.timing.window, stop_);
     taken("window");
-    backend_.windows_ += window.windows;
-    backend_.repeated_windows_ += static_cast<int64_t>(window.repeated_because.size());
     result.end = window.end;
     if (result.end) return;
     if (result.untimed = window.unsteady; !result.untimed.empty()) return;
@@ -156,6 +153,15 @@ class GpuBackend::Window {
   Stopwatch clock_;
   json stages_ = json::object();  // milliseconds that each took
 };
+
+timing::WindowResult GpuBackend::conduct(const timing::WindowSetting& setting,
+                                         const timing::WindowOptions& options, const std::stop_token& stop) {
+  await_contexts(stop);
+  timing::WindowResult window = timing::conduct(setting, options, stop);
+  windows_ += window.windows;
+  repeated_windows_ += static_cast<int64_t>(window.repeated_because.size());
+  return window;
+}
 
 // That the device's memory takes at its peak rate for what nobody can leave out. L2 is cold when a call
 // begins, and may keep what is written.

@@ -92,7 +92,8 @@ class TraceRun {
   std::span<const TraceOp> first_ops() const {
     return std::span(trace_.ops).subspan(trace_.construction_ops);
   }
-  std::optional<Hashes> kept_state();  // of what a call may leave to another; nothing if that is too large
+  std::optional<Hashes>
+  kept_state();  // of all that a call may leave to another; nothing if that is too large
 
   TraceDevice& device_;
   const DeviceProgram& program_;
