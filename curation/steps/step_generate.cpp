@@ -125,6 +125,7 @@ class Generate : public Step {
       job.overrides.push_back("prompt_style=" + style_);
     }
     job.overrides.push_back(concat("samples_per_task=", samples_));
+    job.overrides.push_back("least_prompts=0");  // other batches may have some that fit
     job.overrides.push_back(concat("seed=", seed_));
     return generate_responses(job, [this] { return environment_.services->stop_requested(); });
   }
@@ -149,7 +150,7 @@ class Generate : public Step {
       }
       is_whole = is_whole && (found == before || found == before + samples_);
     }
-    if (found == 0 || !is_whole || static_cast<size_t>(found) != given.size())
+    if (!is_whole || static_cast<size_t>(found) != given.size())
       throw Error(concat("bicrl generate gave ", given.size(), " responses, which are not ", samples_,
                          " to each task that fits, of ", asked.size(), " (",
                          (folder() / "generate.log").string(), ")"));

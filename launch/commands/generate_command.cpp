@@ -36,6 +36,7 @@ const std::vector<std::string> kFreeKeys = {"policy.checkpoint",
                                             "tasks",
                                             "prompts",
                                             "limit",
+                                            "least_prompts",
                                             "samples_per_task",
                                             "threads",
                                             "rollout.max_active",
@@ -49,6 +50,7 @@ struct GenerateSettings {
   int64_t samples_per_task = 1;
   uint64_t seed = 1;
   int64_t threads = 1;
+  size_t least_prompts = 1;  // that fit the policy
   DecodingSettings decoding;
   fs::path output;
 
@@ -60,6 +62,7 @@ struct GenerateSettings {
     s.samples_per_task = root.integer("samples_per_task", 1, 1);
     s.seed = static_cast<uint64_t>(root.integer("seed", 1, 0));
     s.threads = root.integer("threads", 1, 1, 1024);
+    s.least_prompts = static_cast<size_t>(root.integer("least_prompts", 1, 0));
     s.decoding = DecodingSettings::from_config(root.section("rollout"));
     if (s.decoding.sampling.temperature == 0 && s.samples_per_task > 1)
       root.reject("samples_per_task",
@@ -225,8 +228,8 @@ static int run_generate_command(const LearnerCommand& command) {
   const Tokenizer tokenizer = load_tokenizer(settings.policy);
   const Transformer policy = make_policy(settings.policy, tokenizer, settings.seed, /*local_rank=*/0);
   if (settings.source.plain()) check_turns(settings.source, prompts, tokenizer, policy.config());
-  const std::string left_out =
-      keep_fitting(prompts, settings.source.what(), settings.decoding, tokenizer, policy.config());
+  const std::string left_out = keep_fitting(prompts, settings.source.what(), settings.least_prompts,
+                                            settings.decoding, tokenizer, policy.config());
   if (!left_out.empty()) log_warning(left_out);
 
   const AskedResponses asked(prompts, settings.samples_per_task);

@@ -301,6 +301,7 @@ constexpr ConfigDescription kDescriptions[] = {
     {"generate: samples_per_task", "Responses to each prompt."},
     {"generate: seed", "Seed of sampling, and of fresh weights."},
     {"generate: threads", "CPU threads."},
+    {"generate: least_prompts", "So many prompts have to fit the policy; 0 lets a file of none end well."},
     {"generate: output", "File for the responses, as JSON lines."},
     // ---- rewards
     {"reward: rule", "The rule."},

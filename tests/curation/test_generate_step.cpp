@@ -28,6 +28,7 @@ using testing::TemporaryFolder;
 constexpr const char* kScript = R"(
 import json, sys
 keys = dict(word.split("=", 1) for word in sys.argv[3:])
+assert keys["least_prompts"] == "0"
 open(sys.argv[2] + ".started", "a").write(".")
 if keys.get("fail"):
     print("the policy does not fit into memory"); sys.exit(1)
@@ -146,6 +147,10 @@ TEST_CASE("generate drops a task whose prompt does not fit and keeps the samples
     CHECK_THAT(result.at("c#1").answer.program, ContainsSubstring("# c 0 seed 1"));
     CHECK(result.dropped == std::map<std::string, std::string>{{"b", "its prompt does not fit the policy"}});
   }
+  // Also where none of a batch fits: other batches have some that do.
+  const StepResult apart = run_step(scripted.step(", batch: 1"), records, scripted.services);
+  CHECK(apart.ids() == std::vector<std::string>{"a#1", "c#1"});
+  CHECK(apart.dropped.contains("b"));
   // A task with fewer samples than were asked for is a failure, whose log is kept.
   write_file_atomically(
       scripted.folder.path() / "tasks.json",

@@ -168,6 +168,8 @@ with folder() as temporary:
     refused("no token of the tokenizer", "policy.end_tokens=['<|im_end|>']")
     write_prompts(f"{temporary}/long.jsonl", [{"prompt": "#" * 5000}])
     refused("1 of 1 prompts are left out", f"prompts={temporary}/long.jsonl")
+    code, out, err = bicrl("generate", config, f"prompts={temporary}/long.jsonl", f"output={temporary}/none_out.jsonl", "least_prompts=0")
+    expect(code == 0 and Path(f"{temporary}/none_out.jsonl").read_text() == "", "no prompt that fits, where that is allowed", code, err)
     write_prompts(f"{temporary}/long.jsonl", [{"id": "long", "prompt": "#" * 5000}, {"prompt": "a"}])
     code, out, err = bicrl("generate", config, f"prompts={temporary}/long.jsonl", f"output={temporary}/long_out.jsonl")
     expect(code == 0 and "1 of 2 prompts are left out" in err and "that of long has" in err, "a prompt that does not fit", err)

@@ -84,8 +84,10 @@ TEST_CASE("prompts without tasks that do not fit are left out and told") {
     prompts[i].text = std::string(i == 1 ? 500 : 20, 'q');
   }
   CHECK_THAT(
-      keep_fitting(prompts, "prompts", new_tokens(16), tokenizer(), positions(128)),
+      keep_fitting(prompts, "prompts", /*least=*/2, new_tokens(16), tokenizer(), positions(128)),
       ContainsSubstring("1 of 3 prompts are left out") && ContainsSubstring("(that of 2 has 500 tokens)"));
   REQUIRE(prompts.size() == 2);
   CHECK(prompts[1].task_id == "3");
+  CHECK_THROWS_AS(keep_fitting(prompts, "prompts", /*least=*/3, new_tokens(600), tokenizer(), positions(128)),
+                  InputError);
 }

@@ -25,9 +25,10 @@ bool fits_tokens(int64_t prompt_tokens, const PolicyConfig& policy, const Decodi
 
 // `prompt_of` makes the prompt of an item, `name_of` names it.
 template <class Item, class PromptOf, class NameOf>
-std::string keep_fitting_items(std::vector<Item>& items, const std::string& what, const PromptOf& prompt_of,
-                               const NameOf& name_of, const DecodingSettings& decoding,
-                               const Tokenizer& tokenizer, const PolicyConfig& policy) {
+std::string keep_fitting_items(std::vector<Item>& items, const std::string& what, size_t least,
+                               const PromptOf& prompt_of, const NameOf& name_of,
+                               const DecodingSettings& decoding, const Tokenizer& tokenizer,
+                               const PolicyConfig& policy) {
   const size_t all = items.size();
   std::string example;
   std::erase_if(items, [&](const Item& item) {
@@ -41,7 +42,8 @@ std::string keep_fitting_items(std::vector<Item>& items, const std::string& what
       concat(all - items.size(), " of ", all, " ", what, " are left out, because prompt and ",
              decoding.max_new_tokens, " new tokens need more than ", max_tokens(policy, decoding),
              " positions (", example, ")");
-  if (items.empty()) throw InputError(reason + ": none is left");
+  if (items.size() < least)
+    throw InputError(concat(reason, ": ", items.empty() ? "none" : std::to_string(items.size()), " is left"));
   return reason;
 }
 
@@ -60,15 +62,15 @@ std::string keep_fitting(std::vector<Task>& tasks, const std::string& what, cons
     return make_prompt(task, use.stage, use.style, use.decoding.scaffold);
   };
   const auto name_of = [](const Task& task) { return concat("the prompt of task ", task.id); };
-  return keep_fitting_items(tasks, what, prompt_of, name_of, use.decoding, tokenizer, policy);
+  return keep_fitting_items(tasks, what, /*least=*/1, prompt_of, name_of, use.decoding, tokenizer, policy);
 }
 
-std::string keep_fitting(std::vector<Prompt>& prompts, const std::string& what,
+std::string keep_fitting(std::vector<Prompt>& prompts, const std::string& what, size_t least,
                          const DecodingSettings& decoding, const Tokenizer& tokenizer,
                          const PolicyConfig& policy) {
   const auto itself = [](const Prompt& prompt) -> const Prompt& { return prompt; };
   const auto name_of = [](const Prompt& prompt) { return concat("that of ", prompt.task_id); };
-  return keep_fitting_items(prompts, what, itself, name_of, decoding, tokenizer, policy);
+  return keep_fitting_items(prompts, what, least, itself, name_of, decoding, tokenizer, policy);
 }
 
 }  // namespace bicrl

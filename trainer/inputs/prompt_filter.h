@@ -25,8 +25,8 @@ bool fits(const Prompt& prompt, const Tokenizer& tokenizer, const PolicyConfig& 
 // one, empty if all fit. `what` names the tasks. Throws InputError if none is left.
 std::string keep_fitting(std::vector<Task>& tasks, const std::string& what, const PromptUse& use,
                          const Tokenizer& tokenizer, const PolicyConfig& policy);
-// The same of prompts that are made already.
-std::string keep_fitting(std::vector<Prompt>& prompts, const std::string& what,
+// The same of prompts that are made already. Throws InputError if fewer than `least` are left.
+std::string keep_fitting(std::vector<Prompt>& prompts, const std::string& what, size_t least,
                          const DecodingSettings& decoding, const Tokenizer& tokenizer,
                          const PolicyConfig& policy);
 
