@@ -5,10 +5,11 @@
 
 TASKS: a task file whose tasks have programs (published infilling tasks). Both sides grade the same programs through `bicrl eval
 --suite kernelbench`: our verifier at `tolerance: published` on the backend that the overrides name (default: gpu), and KernelBench's
-own protocol (stock load_inline and nvcc in a box, a GPU) within 1e-2, absolute and relative. Results stay in OUT and are not made
-again; a table of the programs on which they differ follows, each with both sides' words."""
+own protocol (stock load_inline and nvcc in a box, a GPU) within 1e-2, absolute and relative. Results stay in OUT: the same command
+goes on after an interruption; a table of the programs on which they differ follows, each with both sides' words."""
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -31,24 +32,42 @@ def write_suite(tasks, out):
     return names
 
 
+def known_records(folder):
+    """problem -> its record, of this side's earlier attempts, too: an interrupted one leaves what it had graded."""
+    kept = folder / "records.json"
+    records = json.loads(kept.read_text()) if kept.exists() else {}
+    for file in folder.glob("attempt/eval_results.json"):
+        records.update({problem: samples[0] for problem, samples in json.loads(file.read_text()).items() if samples})
+    kept.write_text(json.dumps(records))
+    return records
+
+
 def grade(options, side, overrides):
-    """problem -> its record, made once."""
+    """problem -> its record, made once; goes on where it was stopped."""
     folder = options.out / side
+    folder.mkdir(parents=True, exist_ok=True)
     programs = {file.name: file.read_text() for file in sorted((options.out / "programs").iterdir())}
     asked = json.dumps([overrides, programs, json.loads((options.out / "problems.json").read_text())])
-    done_file = folder / "asked.json"
-    if done_file.exists() and done_file.read_text() != asked:
+    asked_file = folder / "asked.json"
+    if asked_file.exists() and asked_file.read_text() != asked:
         sys.exit(f"{folder} has the results of other programs or overrides: name another folder")
-    if not done_file.exists():
+    asked_file.write_text(asked)
+    records = known_records(folder)
+    left = folder / "programs"
+    shutil.rmtree(left, ignore_errors=True)
+    left.mkdir()
+    for name, text in programs.items():
+        if name.split("_")[3] not in records:
+            (left / name).write_text(text)
+    if any(left.iterdir()):
         command = [options.bicrl, "eval", SOURCE / "configs/kernelbench.yaml", "--suite", "kernelbench", "--level", "1", "--programs",
-                   (options.out / "programs").resolve(), f"tasks.files=['{(options.out / 'problems.json').resolve()}']",
-                   f"suite.results={folder.resolve()}", *overrides]
+                   left.resolve(), f"tasks.files=['{(options.out / 'problems.json').resolve()}']",
+                   f"suite.results={(folder / 'attempt').resolve()}", *overrides]
         done = subprocess.run(list(map(str, command)), check=False)
         if done.returncode:
             sys.exit(f"{side}: exit code {done.returncode}")
-        done_file.write_text(asked)
-    results = json.loads((folder / "eval_results.json").read_text())
-    return {int(problem): samples[0] for problem, samples in results.items() if samples}
+        records = known_records(folder)
+    return {int(problem): record for problem, record in records.items()}
 
 
 def words(record):

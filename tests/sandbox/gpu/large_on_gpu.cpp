@@ -5,9 +5,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "common/clock.h"
@@ -22,6 +24,7 @@ namespace {
 
 using nlohmann::json;
 using testing::CorpusEntry;
+using testing::LargeKind;
 
 std::unique_ptr<Pipeline> gpu_pipeline() {
   PipelineOptions options;
@@ -65,6 +68,25 @@ void print(const CorpusEntry& entry, const Verdict& v, Times& times) {
          v.compile_ms, v.record_ms, v.run_ms);
 }
 
+// The names of programs in the file of BICRL_FINISHED; without one nothing is kept.
+class Finished {
+ public:
+  explicit Finished(const char* file) : file_(file ? file : "") {
+    std::ifstream known(file_);
+    for (std::string name; std::getline(known, name);) names_.insert(name);
+  }
+  bool contains(const std::string& name) const { return names_.contains(name); }
+  void add(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (!file_.empty()) std::ofstream(file_, std::ios::app) << name << "\n";
+  }
+
+ private:
+  std::string file_;
+  std::set<std::string> names_;  // of earlier commands
+  std::mutex mutex_;
+};
+
 // Several at a time, those of one task one after the other. `before`: verified alone, so that all processes
 // have started.
 void check(std::vector<CorpusEntry> entries, std::optional<CorpusEntry> before = std::nullopt) {
@@ -72,6 +94,8 @@ void check(std::vector<CorpusEntry> entries, std::optional<CorpusEntry> before =
   testing::box_host();
   if (const char* only = getenv("BICRL_CORPUS"))
     std::erase_if(entries, [&](const CorpusEntry& e) { return e.name.find(only) == std::string::npos; });
+  Finished finished(getenv("BICRL_FINISHED"));
+  std::erase_if(entries, [&](const CorpusEntry& e) { return finished.contains(e.name); });
   std::ranges::stable_sort(entries, {}, [](const CorpusEntry& e) { return e.request.task_id; });
   const auto pipeline = gpu_pipeline();
   std::vector<Verdict> verdicts(entries.size());
@@ -84,6 +108,7 @@ void check(std::vector<CorpusEntry> entries, std::optional<CorpusEntry> before =
       for (size_t k; (k = next++) < entries.size();) {
         entries[k].request.protocol.measure_time = true;
         verdicts[k] = pipeline->verify(entries[k].request);
+        if (is_as_expected(entries[k], verdicts[k])) finished.add(entries[k].name);
       }
     });
   threads.clear();
@@ -100,18 +125,38 @@ void check(std::vector<CorpusEntry> entries, std::optional<CorpusEntry> before =
          times.all_ms.empty() ? 0.0 : timing::median(times.all_ms));
 }
 
+// Programs of one task, and one of another to be verified before them.
+struct Group {
+  std::vector<CorpusEntry> programs;
+  std::optional<CorpusEntry> before;
+};
+
+Group group_of(const std::vector<LargeKind>& kinds) {
+  const char* asked = getenv("BICRL_GROUP");
+  const std::string task = asked ? asked : "23 ";
+  Group group;
+  for (const LargeKind kind : kinds)
+    for (const CorpusEntry& entry : testing::large_entries(kind))
+      if (entry.name.starts_with(task))
+        group.programs.push_back(entry);
+      else if (!group.before && kind == LargeKind::kOrdinary)
+        group.before = entry;
+  REQUIRE(!group.programs.empty());
+  return group;
+}
+
 }  // namespace
 
 TEST_CASE("programs in ordinary style are correct at their own size", "[.][large_gpu]") {
-  check(testing::large_entries(testing::LargeKind::kOrdinary));
+  check(testing::large_entries(LargeKind::kOrdinary));
 }
 
 TEST_CASE("programs that are made for one size are judged there", "[.][large_gpu]") {
-  check(testing::large_entries(testing::LargeKind::kSpecialised));
+  check(testing::large_entries(LargeKind::kSpecialised));
 }
 
 TEST_CASE("programs that are incorrect at their own size alone are refused there", "[.][large_gpu]") {
-  check(testing::large_entries(testing::LargeKind::kNeighbours));
+  check(testing::large_entries(LargeKind::kNeighbours));
 }
 
 TEST_CASE("programs that look at sizes are refused at their own", "[.][large_gpu]") {
@@ -119,17 +164,23 @@ TEST_CASE("programs that look at sizes are refused at their own", "[.][large_gpu
 }
 
 TEST_CASE("a group of one task shares its draws and its reference at the own size", "[.][large_gpu]") {
+  Group group = group_of({LargeKind::kOrdinary});
+  group.programs.assign(16, group.programs.front());
+  check(group.programs, group.before);
+}
+
+// Each is compiled by itself, since the device text of no two is equal.
+TEST_CASE("a group of different programs shares its draws and its reference as well", "[.][large_gpu]") {
+  const Group all = group_of({LargeKind::kOrdinary, LargeKind::kSpecialised, LargeKind::kNeighbours});
   std::vector<CorpusEntry> group;
-  const auto entries = testing::large_entries(testing::LargeKind::kOrdinary);
-  std::optional<CorpusEntry> other;
-  const char* task = getenv("BICRL_GROUP");
-  for (const CorpusEntry& entry : entries)
-    if (entry.name.find(task ? task : "23 ") == 0)
-      group.assign(16, entry);
-    else if (!other)
-      other = entry;
-  REQUIRE(group.size() == 16);
-  check(group, other);
+  for (size_t i = 0; i < 16; ++i) {
+    group.push_back(all.programs[i % all.programs.size()]);
+    std::string& program = group.back().request.program;
+    const size_t at = program.find("__global__");
+    REQUIRE(at != std::string::npos);
+    program.insert(at, concat("/* program ", i, " of the group */ "));
+  }
+  check(group, all.before);
 }
 
 }  // namespace bicrl
