@@ -1,6 +1,7 @@
 // How far the gradients of `trace`, `draws` and `exact` agree on the same responses, how much they vary, and
 // what they cost. Of runs without a learning rate, which sampled the same responses for different objectives:
-//   bench_exact_gradient CHECKPOINT RUN_OF_EXACT RUN_OF_DRAWS --steps 80
+//   bench_exact_gradient CHECKPOINT RUN_OF_EXACT RUN_OF_DRAWS --steps 80 [--threads 8]
+// Steps are shared out among threads, each with a policy of its own; with one thread the seconds are a cost.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
@@ -12,6 +13,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -64,14 +66,43 @@ struct Gradients {
   double squares = 0, seconds = 0;  // summed over steps
   double scored = 0;                // terms
   double largest_gap = 0;
+
+  void add(const Gradients& other) {
+    for (int i = 0; i < 2; ++i)
+      if (other.halves[i].defined())
+        halves[i] = halves[i].defined() ? halves[i] + other.halves[i] : other.halves[i];
+    squares += other.squares;
+    seconds += other.seconds;
+    scored += other.scored;
+    largest_gap = std::max(largest_gap, other.largest_gap);
+  }
 };
 
 class Bench {
  public:
-  explicit Bench(Transformer& policy, const Tokenizer& tokenizer)
-      : policy_(policy), allowed_(allowed_ids(policy.config(), tokenizer.size(), at::kCPU)) {}
+  Bench(const PolicySource& source, const Tokenizer& tokenizer, int64_t threads) {
+    for (int64_t i = 0; i < threads; ++i) policies_.push_back(make_policy(source, tokenizer, 1, 0));
+    allowed_ = allowed_ids(policies_.front().config(), tokenizer.size(), at::kCPU);
+  }
 
-  Gradients measure(const std::string& objective, const Steps& steps) const {
+  int64_t block_size() const { return policies_.front().config().block_size; }
+
+  Gradients measure(const std::string& objective, const Steps& steps) {
+    std::vector<Gradients> parts(policies_.size());
+    std::vector<std::jthread> threads;
+    for (size_t part = 0; part < parts.size(); ++part)
+      threads.emplace_back(
+          [&, part] { parts[part] = measure_part(policies_[part], objective, steps, part, parts.size()); });
+    threads.clear();
+    Gradients sum;
+    for (const Gradients& part : parts) sum.add(part);
+    return sum;
+  }
+
+ private:
+  // Of steps `first`, `first` + `stride`, ...
+  Gradients measure_part(Transformer& policy, const std::string& objective, const Steps& steps, size_t first,
+                         size_t stride) const {
     UpdaterSettings settings;
     settings.learning_rate.peak = 0;
     settings.max_grad_norm = 0;
@@ -81,7 +112,7 @@ class Bench {
     settings.objective = objective_named(objective);
     SingleProcessControl control;
     SingleProcessTensors tensors;
-    PolicyUpdater updater(policy_, allowed_, settings, control, tensors);
+    PolicyUpdater updater(policy, allowed_, settings, control, tensors);
     at::Tensor gradient;
     updater.observe_gradients([&](const std::vector<at::Tensor>& of_parameters) {
       std::vector<at::Tensor> flat;
@@ -89,7 +120,7 @@ class Bench {
       gradient = at::cat(flat);
     });
     Gradients sum;
-    for (size_t i = 0; i < steps.size(); ++i) {
+    for (size_t i = first; i < steps.size(); i += stride) {
       if (steps[i].empty()) continue;
       const Stopwatch stopwatch;
       const UpdateTotals totals = updater.reinforce(steps[i], {shares_of(steps[i])});
@@ -104,13 +135,12 @@ class Bench {
     return sum;
   }
 
- private:
   static std::shared_ptr<const Objective> objective_named(const std::string& name) {
     const auto document = ConfigDocument::from_text("{objective: " + name + "}", "bench");
     return make_objective(document.root());
   }
 
-  Transformer& policy_;
+  std::vector<Transformer> policies_;
   at::Tensor allowed_;
 };
 
@@ -136,14 +166,14 @@ void report(const std::string& name, const Gradients& g, const Gradients& exact,
 }
 
 // Of all responses, those of groups without variance left out.
-void report_records(const char* name, const Steps& steps) {
+void report_records(const char* name, const Steps& steps, int64_t block_size) {
   double denoise_steps = 0, with_rejected = 0, with_term = 0, terms = 0, ids = 0, tokens = 0;
   for (const auto& step : steps)
     for (const Experience& e : step) {
       const Rollout& r = e.rollout;
       std::map<int32_t, std::set<int32_t>> accepted;  // by block
       for (size_t i = 0; i < r.step_map.size(); ++i)
-        accepted[static_cast<int32_t>((r.prompt_tokens + static_cast<int64_t>(i)) / 4)].insert(
+        accepted[static_cast<int32_t>((r.prompt_tokens + static_cast<int64_t>(i)) / block_size)].insert(
             std::abs(r.step_map[i]));
       // All steps of a block but its last one leave candidates over.
       for (const auto& block : accepted) with_rejected += static_cast<double>(block.second.size()) - 1;
@@ -162,16 +192,15 @@ void report_records(const char* name, const Steps& steps) {
 }
 
 void run(const std::string& checkpoint, const std::string& of_exact, const std::string& of_draws,
-         int64_t steps) {
+         int64_t steps, int64_t threads) {
   at::set_num_threads(1);
   PolicySource source;
   source.checkpoint = checkpoint;
   const Tokenizer tokenizer = load_tokenizer(source);
-  Transformer policy = make_policy(source, tokenizer, 1, 0);
   const Steps exact_steps = read_run(of_exact, steps), draws_steps = read_run(of_draws, steps);
-  report_records("exact", exact_steps);
-  report_records("draws", draws_steps);
-  const Bench bench(policy, tokenizer);
+  Bench bench(source, tokenizer, threads);
+  report_records("exact", exact_steps, bench.block_size());
+  report_records("draws", draws_steps, bench.block_size());
   bench.measure("trace", {exact_steps.front()});  // what is made at the first use
   const Gradients exact = bench.measure("exact", exact_steps), trace = bench.measure("trace", exact_steps),
                   draws = bench.measure("draws", draws_steps), again = bench.measure("exact", exact_steps),
@@ -193,11 +222,12 @@ void run(const std::string& checkpoint, const std::string& of_exact, const std::
 int main(int argc, char** argv) {
   CLI::App app;
   std::string checkpoint, of_exact, of_draws;
-  int64_t steps = 80;
+  int64_t steps = 80, threads = 1;
   app.add_option("checkpoint", checkpoint)->required();
   app.add_option("of_exact", of_exact)->required();
   app.add_option("of_draws", of_draws)->required();
   app.add_option("--steps", steps);
+  app.add_option("--threads", threads)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
-  bicrl::run(checkpoint, of_exact, of_draws, steps);
+  bicrl::run(checkpoint, of_exact, of_draws, steps, threads);
 }
