@@ -188,6 +188,7 @@ EvalReport make_eval_report(const std::vector<Task>& tasks, const std::vector<Ta
     report.unverified += score.unverified;
     report.undecided += score.undecided;
     report.truncated += score.truncated;
+    report.reduced += score.reduced;
     for (const auto& [name, number] : score.fault_classes) report.fault_classes[name] += number;
   }
   report.all = report_on("all", all, intervals);
@@ -226,6 +227,9 @@ std::string eval_table(const EvalReport& report) {
   for (size_t i = 0; i < faults.size(); ++i)
     table += concat(i == 0 ? "faults: " : ", ", faults[i].first, " ", faults[i].second);
   if (!faults.empty()) table += "\n";
+  if (report.reduced > 0)
+    table += concat(report.reduced, " of ", report.responses - report.unverified - report.undecided,
+                    " graded at reduced sizes\n");
   if (report.truncated > 0) table += concat(report.truncated, " responses were cut off by the token limit\n");
   if (report.unverified > 0)
     table += concat(report.unverified, " of ", report.responses,
@@ -249,6 +253,7 @@ nlohmann::json to_json(const EvalReport& report) {
                          {"undecided", report.undecided},
                          {"invalid_tasks", report.invalid_tasks},
                          {"truncated", report.truncated},
+                         {"reduced", report.reduced},
                          {"confidence", report.confidence}};
   for (const ClassReport& entry : report.levels) json["levels"][entry.name] = json_of(entry);
   for (const ClassReport& entry : report.families) json["families"][entry.name] = json_of(entry);

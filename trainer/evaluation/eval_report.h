@@ -54,6 +54,7 @@ struct EvalReport {
   int64_t unverified = 0;     // through the verifier's fault
   int64_t undecided = 0;      // cannot be graded here
   int64_t truncated = 0;      // of those with a verdict
+  int64_t reduced = 0;        // of those: compared at reduced sizes of their task
   int64_t invalid_tasks = 0;  // that can never be graded
   double confidence = 0;
 };

@@ -40,6 +40,7 @@ EvaluatedResponse evaluated_response(const Episode& episode) {
   found.verdict = class_of(verdict);
   found.compiled = verdict.compiled;
   found.correct = verdict.correct;
+  found.graded_at = verdict.graded_at;
   found.truncated = episode.is_truncated();
   found.tokens = turn.rollout.scored_tokens();
   found.program = turn.program;
@@ -52,6 +53,7 @@ EvaluatedResponse evaluated_response(const Episode& episode) {
   found.candidate_ms = verdict.candidate_ms;
   found.eager_ms = verdict.eager_ms;
   found.clock = verdict.clock;
+  found.costed_at = verdict.costed_at;
   found.bound_by = bound_of(verdict);
   return found;
 }
@@ -65,11 +67,13 @@ nlohmann::ordered_json to_json(const EvaluatedResponse& r) {
                                      {"correct", r.correct},
                                      {"truncated", r.truncated},
                                      {"tokens", r.tokens}});
+  if (!r.graded_at.empty()) json["graded_at"] = r.graded_at;
   if (!r.clock.empty()) {
     json["clock"] = r.clock;
     json["speedup"] = r.speedup;
     json["candidate_ms"] = r.candidate_ms;
     json["eager_ms"] = r.eager_ms;
+    if (!r.costed_at.empty()) json["costed_at"] = r.costed_at;
     if (!r.bound_by.empty()) json["bound_by"] = r.bound_by;
   }
   if (!r.technique.empty()) {
@@ -90,10 +94,12 @@ EvaluatedResponse evaluated_response_from_json(const nlohmann::json& json) {
   json.at("correct").get_to(r.correct);
   json.at("truncated").get_to(r.truncated);
   json.at("tokens").get_to(r.tokens);
+  r.graded_at = json.value("graded_at", "");
   r.clock = json.value("clock", "");
   r.speedup = json.value("speedup", 0.0);
   r.candidate_ms = json.value("candidate_ms", 0.0);
   r.eager_ms = json.value("eager_ms", 0.0);
+  r.costed_at = json.value("costed_at", "");
   r.bound_by = json.value("bound_by", "");
   r.technique = json.value("technique", "");
   r.novel = json.value("novel", false);

@@ -18,13 +18,15 @@ struct EvaluatedResponse {
   std::string verdict;  // "correct", a fault's class, "infrastructure", "invalid_task" or "undecided"
   bool compiled = false;
   bool correct = false;
+  std::string graded_at;  // sizes of the inputs, as in a verdict; empty if it was not compared
   bool truncated = false;
   int64_t tokens = 0;  // up to its end
   // Of a correct program; 0 and empty where no times are told. A speed-up that cannot be trusted is 0.
   double speedup = 0;  // over eager PyTorch
   double candidate_ms = 0, eager_ms = 0;
-  std::string clock;     // of the times: kModelClock if they are modelled
-  std::string bound_by;  // of modelled times: "memory", "issue", "latency", "launch"
+  std::string clock;      // of the times: kModelClock if they are modelled
+  std::string costed_at;  // sizes that they are of, as in a verdict
+  std::string bound_by;   // of modelled times: "memory", "issue", "latency", "launch"
   // Of a correct program of a synthesised task: how it computes (tasks/synthetic/technique.h; empty if it is
   // not of that grammar), and whether known programs of these operators are held back from it (is_shown()).
   std::string technique;

@@ -110,6 +110,7 @@ KernelBenchSample sample_of(const Verdict& verdict, int64_t number) {
                      {"backend", verdict.backend},
                      {"tolerance", verdict.tolerance},
                      {"correctness_trials", concat("(", verdict.trials_passed, " / ", verdict.trials, ")")}};
+  if (!verdict.graded_at.empty()) sample.metadata["graded_at"] = verdict.graded_at;
   if (!verdict.correct) sample.metadata["fault_class"] = verdict.fault_class;
   if (!verdict.diagnostics.empty()) sample.metadata["diagnostics"] = verdict.diagnostics;
   if (trusted_speedup(verdict) <= 0) return sample;
@@ -120,6 +121,7 @@ KernelBenchSample sample_of(const Verdict& verdict, int64_t number) {
   sample.reference_stats = stats_of(verdict.eager_ms, verdict.eager_spread_ms, verdict);
   sample.metadata["clock"] = verdict.clock;
   sample.metadata["hardware"] = verdict.device;
+  if (!verdict.costed_at.empty()) sample.metadata["costed_at"] = verdict.costed_at;
   return sample;
 }
 
@@ -206,6 +208,7 @@ std::vector<TaskScore> scores_of(const KernelBenchResults& results) {
       score.compiled += sample.compiled;
       score.correct += sample.correct;
       score.truncated += sample.truncated;
+      score.reduced += sample.metadata.value("graded_at", "") == kReducedSize;
       if (!sample.correct) ++score.fault_classes[fault_of(sample)];
     }
   }

@@ -11,7 +11,7 @@
 namespace bicrl {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskScore, verified, compiled, correct, truncated, unverified, undecided,
-                                   novel, fault_classes, timed, fast_1, fast_2, log_speedup,
+                                   reduced, novel, fault_classes, timed, fast_1, fast_2, log_speedup,
                                    log_speedup_squares, best_log_speedup, rewarded, reward, reward_squares,
                                    invalid_task)
 
@@ -22,6 +22,7 @@ TaskScore& TaskScore::operator+=(const TaskScore& other) {
   truncated += other.truncated;
   unverified += other.unverified;
   undecided += other.undecided;
+  reduced += other.reduced;
   novel += other.novel;
   for (const auto& [name, number] : other.fault_classes) fault_classes[name] += number;
   timed += other.timed;
@@ -63,6 +64,7 @@ void count(const Episode& episode, const EvaluatedResponse& evaluated, const Rew
   score.truncated += episode.is_truncated();
   score.compiled += verdict.compiled;
   score.correct += verdict.correct;
+  score.reduced += verdict.graded_at == kReducedSize;
   score.novel += evaluated.novel;
   if (!verdict.correct) ++score.fault_classes[verdict.fault_class];
   if (reward) count_reward(episode, *reward, score);

@@ -29,7 +29,8 @@ struct TaskScore {
   int64_t truncated = 0;
   int64_t unverified = 0;
   int64_t undecided = 0;
-  int64_t novel = 0;  // correct ones that compute in a way that no known program shows for these operators
+  int64_t reduced = 0;  // of the verified: compared at reduced sizes of their task (Verdict::graded_at)
+  int64_t novel = 0;    // correct ones that compute in a way that no known program shows for these operators
   std::map<std::string, int64_t> fault_classes;  // of those that are not correct
   // Of the correct ones whose speed-up over eager is known: how many, those above 1 and above 2, the sum of
   // the speed-ups' logarithms, and the largest.

@@ -34,6 +34,7 @@ Episode correct_episode(const Task& task) {
   verdict.clock = kModelClock;
   verdict.candidate_ms = 0.25;
   verdict.eager_ms = 0.5;
+  verdict.graded_at = verdict.costed_at = kReducedSize;
   verdict.compile_ms = 123.4;
   verdict.counters = R"({"bound_by": "memory", "launches": 1, "listed": []})";
   return episode;
@@ -74,6 +75,8 @@ TEST_CASE("a response of an evaluation is kept without what differs between equa
   CHECK(found.tokens == 3);  // those after the end are no part of the answer
   CHECK(found.speedup == 2);
   CHECK(found.bound_by == "memory");
+  CHECK(found.graded_at == kReducedSize);
+  CHECK(found.costed_at == kReducedSize);
   Episode later = episode;
   later.last().verdict->compile_ms = later.last().verdict->total_ms = 9;
   CHECK(to_json(evaluated_response(later)).dump() == to_json(found).dump());
@@ -85,6 +88,8 @@ TEST_CASE("a response of an evaluation is kept without what differs between equa
   CHECK(fault.verdict == "wrong_value");
   CHECK(fault.speedup == 0);
   CHECK_FALSE(to_json(fault).contains("speedup"));
+  CHECK(to_json(fault)["graded_at"] == "reduced");
+  CHECK_FALSE(to_json(fault).contains("costed_at"));
   Episode lost = episode;
   lost.last().verdict = Verdict{};
   CHECK(evaluated_response(lost).verdict == "infrastructure");

@@ -8,6 +8,7 @@
 #include "common/files/files.h"
 #include "common/rng.h"
 #include "tests/support/support.h"
+#include "trainer/evaluation/eval_report.h"
 #include "trainer/evaluation/eval_settings.h"
 #include "trainer/evaluation/kernelbench_programs.h"
 #include "trainer/evaluation/kernelbench_results.h"
@@ -168,6 +169,40 @@ TEST_CASE("verdicts of our verifier become samples, and a pair's ratio is its sp
   CHECK(none.metadata["ungraded"] == "no answer");
 }
 
+bool has(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("results say at which sizes a program was graded and timed") {
+  Verdict reduced = verdict(true, 2, 3), own = verdict(true, 2, 3), untimed = verdict(false);
+  reduced.graded_at = reduced.costed_at = untimed.graded_at = kReducedSize;
+  own.graded_at = own.costed_at = kOwnSize;
+  KernelBenchResults results{
+      .level = 1,
+      .entries = {entry(1, {sample_of(reduced, 0), sample_of(own, 1), sample_of(untimed, 2)}),
+                  entry(2, {sample_of(verdict(false), 0)})}};
+  take_baselines_of_pairs(results);
+  const ordered_json json = eval_results_json(results);
+  CHECK(json["1"][0]["metadata"]["graded_at"] == "reduced");
+  CHECK(json["1"][0]["metadata"]["costed_at"] == "reduced");
+  CHECK(json["1"][1]["metadata"]["graded_at"] == "own");
+  CHECK(json["1"][1]["metadata"]["costed_at"] == "own");
+  CHECK(json["1"][2]["metadata"]["graded_at"] == "reduced");
+  CHECK_FALSE(json["1"][2]["metadata"].contains("costed_at"));
+  CHECK_FALSE(json["2"][0]["metadata"].contains("graded_at"));  // it was not compared
+  check_against_script(results);
+
+  const std::vector<TaskScore> scores = scores_of(results);
+  const EvalReport report = make_eval_report(std::vector<Task>(2), scores, {1}, {});
+  CHECK(report.reduced == 2);
+  CHECK(to_json(report)["reduced"] == 2);
+  CHECK(has(eval_table(report), "2 of 4 graded at reduced sizes\n"));
+  std::vector<TaskScore> none = scores;
+  none[0].reduced = 0;
+  CHECK_FALSE(has(eval_table(make_eval_report(std::vector<Task>(2), none, {1}, {})), "reduced"));
+}
+
 // ---- Problems and programs ----
 
 std::string problem_line(int number, const std::string& name, int level = 1) {
@@ -186,11 +221,6 @@ std::string refusal(const std::function<void()>& work) {
     return error.what();
   }
   return "it is taken";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("problems are those of the level, by their numbers") {
