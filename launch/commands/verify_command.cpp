@@ -67,8 +67,8 @@ void print_row(const std::string& task_id, const Verdict& v) {
            v.trials_passed, v.trials, v.total_ms);
   std::cout << line;
   if (v.graded_at == kReducedSize) std::cout << "  at reduced sizes";
-  if (!v.correct && !v.diagnostics.empty())
-    std::cout << "  " << v.diagnostics.substr(0, v.diagnostics.find('\n'));
+  // Of a correct program: remarks, among them why it has no times.
+  if (!v.diagnostics.empty()) std::cout << "  " << v.diagnostics.substr(0, v.diagnostics.find('\n'));
   std::cout << std::endl;
 }
 
@@ -101,6 +101,11 @@ nlohmann::json messages(const std::vector<EntryError>& errors) {
   return all;
 }
 
+int64_t reduced_among(const std::vector<Episode>& episodes) {
+  return std::ranges::count_if(
+      episodes, [](const Episode& episode) { return episode.last().verdict->graded_at == kReducedSize; });
+}
+
 nlohmann::json report(const Verified& verified) {
   const auto& [episodes, counts, left_out, not_clampable, without_program, seconds] = verified;
   nlohmann::json entries = nlohmann::json::array();
@@ -117,6 +122,7 @@ nlohmann::json report(const Verified& verified) {
           {"p50_ms", timing::quantile(times_ms, 0.5)},
           {"p95_ms", timing::quantile(times_ms, 0.95)},
           {"outcomes", counts},
+          {"reduced", reduced_among(episodes)},
           {"left_out", messages(left_out)},
           {"not_clampable", messages(not_clampable)},
           {"without_program", without_program},
@@ -175,6 +181,8 @@ void verify_all(VerifierClient& client, bool profile, Verified& verified) {
 void print_summary(const Verified& verified, const std::string& tasks_path) {
   std::cout << "\n";
   for (const auto& [name, count] : verified.counts) std::cout << "  " << count << " " << name << "\n";
+  if (const int64_t reduced = reduced_among(verified.episodes); reduced > 0)
+    std::cout << "  " << reduced << " of " << verified.episodes.size() << " graded at reduced sizes\n";
   std::cout << verified.episodes.size() << " candidates in " << clock_text(verified.seconds);
   if (!verified.left_out.empty())
     std::cout << "; " << verified.left_out.size() << " broken entries of " << tasks_path << " left out";

@@ -114,18 +114,23 @@ with folder() as temporary:
     code, out, err = verify([large])
     verdict = read_json(report)["verdicts"][0]
     expect(code == 0 and "at reduced sizes" in out and verdict["graded_at"] == "reduced", "reduced sizes", code, out, err)
+    expect("1 of 1 graded at reduced sizes" in out and read_json(report)["reduced"] == 1, "which are counted", out)
     code, out, err = verify([large], "--size", "own")
     expect(code == 2 and "oracle.max_input_mib" in out and read_json(report)["verdicts"][0]["outcome"] == "invalid_task", "own size", code, out, err)
     narrow = {**large, "reduced_sizes": [{"rows": 40, "columns": 33}, {"rows": 41, "columns": 65}]}
     narrow["cuda_code"] = LARGE_PROGRAM.replace("i < n", "i < n && i < 41 * 65")
     code, out, err = verify([narrow])
     expect(code == 0, "sizes by hand", code, out, err)
+    # Remarks on a correct program are printed, too. Times are extrapolated from two sizes.
+    code, out, err = verify([{**narrow, "reduced_sizes": narrow["reduced_sizes"][:1]}], "--profile")
+    for words in ("compared at one reduced size", "no times: the task has one valid reduced size"):
+        expect(code == 0 and words in out, f"remarks: {words}", out, err)
     code, out, err = verify([{**narrow, "reduced_sizes": [{"rows": 0}]}])
     expect(code == 2 and "reduced_sizes: must give whole numbers" in err, "sizes by hand are checked", code, out, err)
     code, out, err = verify([good], "--size", "reduced")
     expect(code == 0 and read_json(report)["verdicts"][0]["graded_at"] == "reduced", "a small task at reduced sizes", code, out, err)
     code, out, err = verify([good])
-    expect(read_json(report)["verdicts"][0]["graded_at"] == "own", "and at its own", code, out, err)
+    expect(read_json(report)["verdicts"][0]["graded_at"] == "own" and "graded at reduced" not in out, "and at its own", code, out, err)
 
     # Of a configuration only the verifier is read: what lies elsewhere would do nothing.
     for words, message in ((["configs/verifiers/cpu.yaml"], "has no section 'verifier'"),
