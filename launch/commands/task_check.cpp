@@ -159,6 +159,7 @@ std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& 
     const auto spec = ahead.front()->spec();
     const bool is_too_large = ahead.front()->failure().is_of_size();
     ahead.pop_front();
+    bool has_costing_inputs = spec && spec->has_costing_inputs;
     // Sizes by hand are asked for at any own size (`bicrl verify --size reduced`).
     if (is_too_large || (spec && !tasks[i].reduced_sizes.empty())) {
       const ReducedCheck check(oracle, tasks[i]);
@@ -169,9 +170,10 @@ std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& 
         judged[i].pytorch_code = check.code();
         if (own_sizes.is_here()) own_sizes.ask(tasks[i].id, tasks[i].pytorch_code, check.sizes());
       }
+      if (is_too_large && check.has_sizes()) has_costing_inputs = check.sizes()->own->has_costing_inputs;
       if (check.has_sizes()) out << name << " " << tasks[i].id << "  " << check.text() << std::endl;
     }
-    if (!is_too_large && spec && spec->has_costing_inputs) {
+    if (has_costing_inputs) {
       for (InvalidTask& fault :
            faults_of(*oracle.open(tasks[i].pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted)))
         faults.push_back({std::move(fault.kind), "on get_costing_inputs(): " + fault.message});

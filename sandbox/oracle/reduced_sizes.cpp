@@ -39,6 +39,7 @@ ReducedSizes read_reduced_sizes(Frame frame, int64_t init_seed) {
   own->parameters = header.at("parameters");
   own->init_seed = init_seed;
   own->is_recorded_only = true;
+  own->has_costing_inputs = header.at("has_costing_inputs").get<bool>();
   own->ignores_mode = header.at("ignores_mode").get<bool>();
   auto layout = input_layout(own->inputs);
   if (!layout) throw InputError(layout.reason());

@@ -9,7 +9,7 @@ request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", 
           {"kind": "unread", "task_code", "init_seed", "unread": [[leaf, begin, end]...]} + of each input leaf of a draw its
           storage, of each output leaf its allowance: see oracle_unread.py; the only reply is {"kind": "unread", "decides": bool}
           {"kind": "sizes", "task_code", "init_seed", "by_hand": [{name of a constant: value}...]}: see size_variants.py; the only
-           reply is {"kind": "sizes", "inputs", "arguments", "parameters", "ignores_mode" as in "spec", of the task's own size,
+           reply is {"kind": "sizes", "inputs", "arguments", "parameters", "has_costing_inputs", "ignores_mode" as in "spec", of the task's own size,
            "answer": spec, "input_bytes", "output_bytes", "parameter_bytes", "lane_operations", "operators" as in "done",
            "variants": [{"code", "sizes": {name: value}, "long": bool, "inputs": [shape...], "input_bytes", "output_bytes",
            "lane_operations"}...]} + bytes of the arguments' tensors, or "fault"

@@ -90,8 +90,11 @@ class Pipeline {
   std::optional<RecordResult> record_own(Job& job, const ReducedSizes& sizes);
   // Of a variant that a program is right at: its trace, and what its launches do if times are modelled.
   struct GradedVariant;
-  std::optional<bool> grade_variant(Job& job, const SizeVariant& variant, std::vector<GradedVariant>& graded);
+  std::optional<bool> grade_variant(Job& job, const SizeVariant& variant, bool counts,
+                                    std::vector<GradedVariant>& graded);
   std::optional<std::vector<LaunchCounters>> count_launches(Job& job, const SizedTask& task);
+  void cost_reduced(Job& job, const ReducedSizes& sizes, const RecordResult& own,
+                    std::vector<GradedVariant>& graded);
   void model_reduced_times(Job& job, const ReducedSizes& sizes, const RecordResult& own,
                            std::vector<CountedSize> counted);
   // At the task's own size (pipeline_own_size.cpp), of a program that is right at variants, or refuses them.

@@ -93,6 +93,7 @@ void Pipeline::cost_on_larger_inputs(Job& job, const Trace& given) {
       measure_times(job, costed, *recorded);
     else if (result && job.verdict.correct)
       model_times(job, costed, *recorded, given, result->runs.front().counters);
+    if (job.verdict.candidate_ms > 0) job.verdict.costed_at = kOwnSize;
   }
   job.verdict.trials_passed = job.verdict.correct ? trials_passed : std::max(trials_passed - 1, 0);
   if (!job.verdict.correct && job.verdict.outcome != Outcome::kInfrastructure)

@@ -10,7 +10,7 @@ from size_constants import find_constants, with_values
 from size_probe import Probe, form_of, probe, probe_or_fault
 from size_search import Search
 
-VERSION = "3"  # of what is found: part of a verifier's name
+VERSION = "4"  # of what is found: part of a verifier's name
 DIFFERENT = 3  # variants besides those with a long axis
 SURELY_SMALL = 1 << 22  # the product of all constants: what is below is not looked at further
 LARGEST = 1 << 30  # bytes of inputs, parameters and answer of a variant by hand
@@ -36,7 +36,7 @@ def find(request):
                         "constants were found at which it is")
     drawn = own.build()
     return {"kind": "sizes", "inputs": size.inputs, "answer": size.answer, "arguments": own.arguments, "parameters": drawn,
-            "ignores_mode": own.ignores_mode(), "input_bytes": size.input_bytes, "output_bytes": size.output_bytes,
+            "has_costing_inputs": own.has_costing_inputs, "ignores_mode": own.ignores_mode(), "input_bytes": size.input_bytes, "output_bytes": size.output_bytes,
             "parameter_bytes": size.parameter_bytes, "lane_operations": size.lane_operations, "operators": size.operators,
             "variants": variants}, own.argument_bytes
 

@@ -4,6 +4,7 @@
 // which alone shows errors behind the first thousands, and one or two of the others, which are secret. Where
 // there is a device for it, the own size comes last (pipeline_own_size.cpp).
 #include <algorithm>
+#include <utility>
 
 #include "common/error.h"
 #include "sandbox/verifier/pipeline_job.h"
@@ -61,7 +62,7 @@ struct Pipeline::GradedVariant {
 };
 
 // Whether the program is right at the variant, or nothing: the variant is no valid task.
-std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant,
+std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant, bool counts,
                                             std::vector<GradedVariant>& graded) {
   const int draws = std::max(job.request.protocol.trials, 2);
   SizedTask task{variant.code, oracle_->open(variant.code, draws, TaskSize::kReduced, job.stop)};
@@ -89,7 +90,7 @@ std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant
   }
   if (graded.empty()) remark(job, task, *recorded, *result);
   GradedVariant done{{}, {}, task.known->reference.least_bytes, variant.lane_operations};
-  if (job.request.protocol.measure_time && !options_.measures_times) {
+  if (counts) {
     auto launches = count_launches(job, task);
     if (!launches) return false;
     done.launches = std::move(*launches);
@@ -107,23 +108,27 @@ void Pipeline::grade_reduced(Job& job) {
     if (found.failure.will_recur()) job.verdict.outcome = Outcome::kInvalidTask;
     return;
   }
-  const auto own = record_own(job, *found.sizes);
+  const ReducedSizes& sizes = *found.sizes;
+  const auto own = record_own(job, sizes);
   if (!own) return;
+  const bool counts = job.request.protocol.measure_time && !options_.measures_times &&
+                      !sizes.own->has_costing_inputs;  // for the extrapolation
   std::string remarks;
   std::vector<GradedVariant> graded;
-  for (const SizeVariant* variant : in_secret_order(*found.sizes)) {
+  for (const SizeVariant* variant : in_secret_order(sizes)) {
     if (!variant->is_long && graded.size() >= kLeastVariants) break;
     const Verdict before = job.verdict;
-    const auto is_right = grade_variant(job, *variant, graded);
+    const auto is_right = grade_variant(job, *variant, counts, graded);
     if (!is_right) {
       // The next one decides; where there is none, what is known.
       if (!graded.empty()) job.verdict = before;
       continue;
     }
     if (!*is_right) {
-      if (job.verdict.fault_class == "specialised" && judges_own_size(job))
-        judge_own_size(job, *found.sizes, *own);
-      return;
+      if (job.verdict.fault_class != "specialised" || !judges_own_size(job)) return;
+      judge_own_size(job, sizes, *own);
+      graded.clear();
+      return cost_reduced(job, sizes, *own, graded);
     }
     if (graded.size() == 1) remarks = job.verdict.diagnostics;
   }
@@ -132,16 +137,30 @@ void Pipeline::grade_reduced(Job& job) {
   if (graded.size() < kLeastVariants)
     job.verdict.diagnostics +=
         concat(remarks.empty() ? "" : "; ", "compared at one reduced size: the task has no other valid one");
-  if (judges_own_size(job)) {
-    judge_own_size(job, *found.sizes, *own);
-    if (!job.verdict.correct || (job.verdict.graded_at == kOwnSize && options_.measures_times)) return;
+  if (judges_own_size(job)) judge_own_size(job, sizes, *own);
+  cost_reduced(job, sizes, *own, graded);
+}
+
+// Of a correct program: its times. Inputs that the task names for them come first, as for every task. Else a
+// backend that has a clock has measured them where it judged the own size.
+void Pipeline::cost_reduced(Job& job, const ReducedSizes& sizes, const RecordResult& own,
+                            std::vector<GradedVariant>& graded) {
+  if (!job.verdict.correct || !job.request.protocol.measure_time) return;
+  if (sizes.own->has_costing_inputs) {
+    const std::string remarks = std::exchange(job.verdict.diagnostics, "");
+    // How launches grow is seen from smaller inputs than those that are costed.
+    cost_on_larger_inputs(job, graded.empty() ? *own.trace : *graded.front().recorded.trace);
+    std::string& diagnostics = job.verdict.diagnostics;
+    if (job.verdict.correct && !remarks.empty())
+      diagnostics = concat(remarks, diagnostics.empty() ? "" : "; ", diagnostics);
+    return;
   }
-  if (!job.request.protocol.measure_time) return;
+  if (job.verdict.graded_at == kOwnSize && options_.measures_times) return;
   std::vector<CountedSize> counted;
   for (GradedVariant& variant : graded)
     counted.push_back({&*variant.recorded.trace, std::move(variant.launches), variant.least_bytes,
                        variant.lane_operations});
-  model_reduced_times(job, *found.sizes, *own, std::move(counted));
+  model_reduced_times(job, sizes, own, std::move(counted));
 }
 
 }  // namespace bicrl

@@ -28,6 +28,7 @@ void Pipeline::model_reduced_times(Job& job, const ReducedSizes& sizes, const Re
   };
   if (options_.measures_times)
     return untimed("it was judged at reduced sizes, and not run at the task's own");
+  if (counted.empty()) return untimed("it refuses the reduced sizes of which times are modelled");
   if (counted.size() < 2) return untimed("the task has one valid reduced size");
   const CountedSize at_own{&*own.trace, {}, sizes.reference.least_bytes, sizes.lane_operations};
   Extrapolation found = extrapolate(at_own, counted[0], counted[1]);

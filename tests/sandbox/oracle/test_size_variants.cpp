@@ -41,6 +41,9 @@ TEST_CASE("reduced sizes are found once, with what a recording at the task's own
   CHECK(first.sizes->input_bytes == uint64_t{40000} * 50000 * 4);
   CHECK(first.sizes->reference.least_bytes == uint64_t{2} * 40000 * 50000 * 4);
   CHECK(first.sizes->variants.size() >= 3);
+  CHECK_FALSE(first.sizes->own->has_costing_inputs);
+  const std::string costed = scalable + "def get_costing_inputs():\n    return [torch.randn(900, 48)]\n";
+  CHECK(patient_oracle().reduced_sizes(costed, "").sizes->own->has_costing_inputs);
   CHECK(patient_oracle().reduced_sizes(scalable, "").sizes == first.sizes);
   CHECK(patient_oracle().reduced_sizes(scalable, R"([{"get_inputs:1": 40}])").sizes != first.sizes);
 }
@@ -82,6 +85,7 @@ TEST_CASE("what a box says of sizes is checked") {
       {"answer", {{"t", "none"}}},
       {"arguments", {{"t", "list"}}},
       {"parameters", nlohmann::json::array()},
+      {"has_costing_inputs", false},
       {"ignores_mode", true},
       {"input_bytes", 1},
       {"output_bytes", 1},

@@ -77,11 +77,13 @@ std::string row_by_row() {
                   "out.data_ptr<float>() + r * 48, x.numel());");
 }
 
-Verdict verify(const std::string& task, const std::string& program, bool times = true) {
+Verdict verify(const std::string& task, const std::string& program, bool times = true,
+               const std::string& reduced_sizes = "") {
   VerificationRequest request;
   request.request_id = request.task_id = "costed";
   request.pytorch_code = task;
   request.program = program;
+  request.reduced_sizes = reduced_sizes;
   request.protocol = kDefaultProtocol;
   request.protocol.measure_time = times;
   return pipeline().verify(request);
@@ -173,6 +175,38 @@ TEST_CASE("a task may be costed on a part of its rows, as if there were so many 
     INFO(nonsense << ": " << v.diagnostics);
     CHECK(v.outcome == Outcome::kInvalidTask);
   }
+}
+
+TEST_CASE("a task that is too large is timed on the inputs that it names for it") {
+  const auto large = [](const std::string& text) {
+    return "rows = 40000000\n" + replaced(text, "[torch.randn(32, 48)]", "[torch.randn(rows, 48)]");
+  };
+  const std::string sizes = R"([{"rows": 33}, {"rows": 70}])";
+  const Verdict v = verify(large(task()), program({}), true, sizes), fits = verify(task(), program({}));
+  INFO(v.diagnostics);
+  REQUIRE(v.correct);
+  CHECK(v.graded_at == kReducedSize);
+  CHECK(v.costed_at == kOwnSize);
+  CHECK(v.costed_size == "900x48");
+  CHECK(v.trials_passed == 4);
+  CHECK(v.candidate_ms == fits.candidate_ms);
+  CHECK(v.eager_ms == fits.eager_ms);
+  CHECK(v.counters == fits.counters);
+  CHECK(fits.costed_at == kOwnSize);
+  CHECK(verdict_problem(v).empty());
+  CHECK(verify(large(task()), program({}), false, sizes).candidate_ms == 0);
+  // Whose growth is seen from a reduced size.
+  const std::string part = task("[torch.randn(912, 48)]") + "\ndef get_costing_repeats():\n    return 8\n";
+  CHECK(verify(large(part), program({}), true, sizes).candidate_ms == verify(part, program({})).candidate_ms);
+  // And the program is judged on them.
+  const std::string leaves_out = program({.first = "if (n == " + std::to_string(kLarge) + ") return;"});
+  const Verdict wrong = verify(large(task()), leaves_out, true, sizes);
+  CHECK_FALSE(wrong.correct);
+  CHECK(wrong.fault_class == "uninitialised");
+  CHECK(wrong.diagnostics.starts_with("on the inputs of get_costing_inputs(): "));
+  CHECK(wrong.trials_passed == 3);
+  CHECK(wrong.costed_at.empty());
+  CHECK(verify(large(task()), leaves_out, false, sizes).correct);
 }
 
 TEST_CASE("a task whose inputs for costing cannot be had is at fault itself") {

@@ -239,4 +239,28 @@ TEST_CASE("times at the own size are those of its window, or the verdict says wh
   CHECK(untimed.diagnostics == "no times: the window does not settle");
 }
 
+TEST_CASE("inputs that a task names for costing are timed instead of its own size") {
+  OwnSizes sizes;
+  sizes.result.note = "a remark";
+  const std::string task = concat(kTask, "def get_costing_inputs():\n    return [torch.rand(96, 64)]\n");
+  const Verdict v = sizes.verify(program(), timed(), task);
+  INFO(v.diagnostics);
+  REQUIRE(v.correct);
+  CHECK_FALSE(sizes.asked->measure_time);
+  CHECK(sizes.windows == 1);
+  CHECK(v.candidate_ms == 3);
+  CHECK(v.graded_at == kOwnSize);
+  CHECK(v.costed_at == kOwnSize);
+  CHECK(v.costed_size == "96x64");
+  CHECK(v.diagnostics == "a remark");
+  CHECK(verdict_problem(v).empty());
+  // They are refused by what refuses every size but one.
+  const Verdict refuses = sizes.verify(program(kSpecialised), timed(), task);
+  CHECK_FALSE(refuses.correct);
+  CHECK(refuses.fault_class == "record");
+  CHECK_THAT(refuses.diagnostics, StartsWith("on the inputs of get_costing_inputs(): "));
+  CHECK(sizes.windows == 1);
+  CHECK(verdict_problem(refuses).empty());
+}
+
 }  // namespace bicrl
