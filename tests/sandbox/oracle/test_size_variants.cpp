@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "common/error.h"
+#include "common/files/files.h"
 #include "sandbox/oracle/oracle.h"
 #include "tests/sandbox/oracle/oracle_support.h"
 #include "tests/sandbox/service/service_support.h"
@@ -18,6 +19,12 @@ const std::string kRuntimes = testing::source_path("sandbox/runtimes").string();
 
 TEST_CASE("variants of a task are smaller, valid and of several remainders") {
   testing::run_python(kCheck, {kRuntimes});
+}
+
+TEST_CASE("the version of the size variants is one in both languages, and part of the verifier's name") {
+  const std::string rules = read_file(testing::source_path("sandbox/runtimes/sizes/size_variants.py"));
+  CHECK(rules.find(concat("\nVERSION = \"", kSizeVariantsVersion, "\"")) != std::string::npos);
+  CHECK(testing::pipeline().name().ends_with(concat("/sizes-", kSizeVariantsVersion)));
 }
 
 TEST_CASE("every problem of KernelBench's level 1 has variants of little work") {

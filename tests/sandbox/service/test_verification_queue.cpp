@@ -246,13 +246,17 @@ TEST_CASE("verdicts are kept apart by salt, protocol, task and program, each by 
   first.protocol = kDefaultProtocol;
   CHECK_FALSE(queue.verify(first).cached);
   CHECK(queue.verify(first).cached);
-  std::vector<VerificationRequest> others(6, first);
+  std::vector<VerificationRequest> others(10, first);
   others[0].protocol.tolerance = TolerancePolicy::kPublished;
   others[1].protocol.tolerance = TolerancePolicy::kTf32;
   others[2].protocol.trials = 5;
   others[3].protocol.measure_time = true;
   others[4].pytorch_code += " ";
   others[5].program += " ";
+  others[6].protocol.size = SizePolicy::kReduced;
+  others[7].protocol.size = SizePolicy::kOwn;
+  others[8].protocol.specialised = SpecialisedPolicy::kMask;
+  others[9].reduced_sizes = R"([{"rows": 33}])";
   for (const VerificationRequest& other : others) CHECK_FALSE(queue.verify(other).cached);
   for (const VerificationRequest& other : others) CHECK(queue.verify(other).cached);
 }
