@@ -141,8 +141,10 @@ class OwnSizeTask(Task):
         others = [[leaf.to(self.device) for leaf in self.drawer.draw()] for _ in range(FURTHER_DRAWS)]
         self.expected.compute(kept, others, concentrates)
         del others
-        if not any(self.expected.shows_hole(draw, kept[draw]) for draw in range(DRAWS)):
-            self.remark += "; " * bool(self.remark) + "at its own size a thousandth of an axis may be left out unseen"
+        unseen = self.expected.unseen_holes(kept)
+        if unseen:
+            names = f"input{'s' if len(unseen) > 1 else ''} {', '.join(map(str, unseen))}"
+            self.remark += "; " * bool(self.remark) + f"at its own size a thousandth of an axis of {names} may be left out unseen"
         self.free()
 
     def stays_finite(self, tensors):

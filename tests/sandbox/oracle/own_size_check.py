@@ -1,5 +1,6 @@
 """References at a task's own size: own_size_check.py FOLDER OF THE RUNTIMES. On the CPU, where the same code runs in place of a
 device's: what is expected in slices and whole, holes in inputs, and the judge's rules for single elements."""
+import math
 import sys
 import types
 
@@ -34,15 +35,19 @@ def text(forward, rows, columns, inputs="torch.rand(rows, columns)"):
     return TASK.format(forward=forward, rows=rows, columns=columns, inputs=inputs)
 
 
-def opened(forward, inputs="torch.rand(rows, columns)", rows=64, columns=1100):
-    code, variants = text(forward, rows, columns, inputs), [text(forward, 7, 31, inputs), text(forward, 5, 52, inputs)]
-    reference = Reference(code, 0)
+def opened(forward, inputs="torch.rand(rows, columns)", rows=64, columns=1100, code=text):
+    given, variants = code(forward, rows, columns, inputs), [code(forward, 7, 31, inputs), code(forward, 5, 52, inputs)]
+    reference = Reference(given, 0)
     reference.find_arguments()
     probe = Probe(reference)
-    leaf = probe.inputs[0]
+    leaves_of_draw, end = [], 0
+    for leaf in probe.inputs:
+        size = 4 * math.prod(leaf["shape"])
+        leaves_of_draw.append({"offset": end, "bytes": size, **leaf})
+        end += (size + 255) // 256 * 256
     plan = {"inputs": probe.inputs, "answer": probe.answer, "init_seed": 5, "secret": 1, "policy": "profile", "flush_bytes": 1 << 20,
-            "draw_bytes": 4 * rows * columns, "leaves": [{"offset": 0, "bytes": 4 * rows * columns, **leaf}]}
-    task = OwnSizeTask(plan, code, variants, torch.device("cpu"))
+            "draw_bytes": end, "leaves": leaves_of_draw}
+    task = OwnSizeTask(plan, given, variants, torch.device("cpu"))
     task.prepare()
     return task
 
@@ -78,7 +83,29 @@ def check_holes():
         assert not task.remark, task.remark
         task.close()
     assert classes(opened("x.argmin(-1)")) == [[""], [""]]
-    assert "left out unseen" in opened("torch.cumprod(x, -1)").remark
+    assert "an axis of input 0 may be left out unseen" in opened("torch.cumprod(x, -1)").remark
+
+
+def two_inputs(forward, rows, columns, inputs):
+    return text(forward, rows, columns, inputs).replace("forward(self, x)", "forward(self, x, y)")
+
+
+def check_holes_of_each_input():
+    """Every input counts, by its longest axis that is not cut."""
+    def remark(forward, inputs):
+        task = opened(forward, inputs, code=two_inputs)
+        found = task.remark
+        task.close()
+        return found
+
+    both = "torch.rand(rows, columns), torch.rand(columns, rows)"
+    assert not remark("x @ y", both), remark("x @ y", both)
+    # A maximum of all elements hardly ever lies in the last thousandth, and hides nothing of the other input.
+    alike = "torch.rand(rows, columns), torch.rand(rows, columns)"
+    assert "an axis of input 0 may be left out" in remark("x.max() + y.sum(-1)", alike)
+    assert "an axis of input 1 may be left out" in remark("x.sum(-1) + y.max()", alike)
+    assert "an axis of inputs 0, 1 may be left out" in remark("x.max() + y.max()", alike)
+    assert "input 0" in opened("x.max()").remark
 
 
 def check_slices():
@@ -190,5 +217,6 @@ def check_memory():
     task.close()
 
 
-for check in (check_cuts, check_rules, check_pieces, check_draws, check_slices, check_holes, check_memory):
+for check in (check_cuts, check_rules, check_pieces, check_draws, check_slices, check_holes, check_holes_of_each_input,
+              check_memory):
     check()
