@@ -15,7 +15,7 @@ namespace bicrl {
 struct OracleSpec;
 
 // The rules by which variants are found, and what a verification takes of them: part of a verifier's name.
-inline constexpr const char* kSizeVariantsVersion = "3";
+inline constexpr const char* kSizeVariantsVersion = "4";
 
 struct SizeVariant {
   std::string code;      // the task's text with other constants
