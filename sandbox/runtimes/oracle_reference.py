@@ -117,7 +117,7 @@ class Reference:
         """Output leaves without data, and the lane operations of an ordinary program; nothing where the reference does not
         work without."""
         try:
-            model = copy.deepcopy(self.model).to("meta")
+            model = attempt("Model()", lambda: copy.deepcopy(self.model).to("meta"))
             with torch.device("meta"), Operators([*leaves(inputs), *model.parameters()]) as operators:
                 answer = leaves(attempt("forward()", model, *inputs))
             return answer, operators.ordinary_operations
@@ -167,15 +167,17 @@ class Reference:
             raise InvalidTask("too_large", f"the tensors of get_init_inputs() take {size >> 20} MiB, over the limit of "
                             f"{LARGEST_ARGUMENTS >> 20} MiB")
 
-    def build(self):
-        """Makes the model, and gives it drawn values for what it leaves at constants; returns what was drawn."""
+    def build(self, widened=True):
+        """Makes the model, and gives it drawn values for what it leaves at constants; returns what was drawn. `widened`: for
+        runs in fp64, too."""
         init = arguments.unpack(self.arguments, self.argument_bytes)
         seed_all(self.init_seed)
         make = self.names["Model"]
         self.model = attempt("Model()", lambda: make(**init) if isinstance(init, dict) else make(*init))
         drawn = parameters.plan(self.model, self.init_seed) if isinstance(self.model, torch.nn.Module) else []
         parameters.apply(self.model, drawn)
-        self.wide = widened_model(self.model)
+        # Under attempt(), so that parameters of gigabytes are a task that is too large, and no crash.
+        self.wide = attempt("Model()", widened_model, self.model) if widened else None
         return drawn
 
     def ignores_mode(self):

@@ -17,7 +17,7 @@ class Probe:
             inputs = reference.inputs(0)
             init = arguments.unpack(reference.arguments, reference.argument_bytes)
             make = reference.names["Model"]
-            model = attempt("Model()", lambda: make(**init) if isinstance(init, dict) else make(*init))
+            model = without_data(lambda: make(**init) if isinstance(init, dict) else make(*init))
             tensors = [*model.parameters(), *model.buffers()] if isinstance(model, torch.nn.Module) else []
             self.parameters = [list(x.shape) for x in tensors]
             self.inputs = [describe(x) for x in inputs]
@@ -37,6 +37,18 @@ class Probe:
     def form(self):
         """What is the same at all sizes: ranks, types and structure of inputs and answer, and which axes are of one place."""
         return [form_of(x) for x in (*self.inputs, self.answer)]
+
+
+def without_data(make):
+    """The model; made with data where its constructor reads some."""
+    try:
+        return attempt("Model()", make)
+    except InvalidTask as fault:
+        if "meta tensor" not in str(fault):
+            raise
+        with torch.device("cpu"):
+            model = attempt("Model()", make)
+        return model.to("meta") if isinstance(model, torch.nn.Module) else model
 
 
 def form_of(spec):

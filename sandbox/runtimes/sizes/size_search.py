@@ -2,8 +2,9 @@
 at which what size hides shows: remainders of the tiles that kernels use, and two tiles at least.
 
 Constants are scaled alone or, where the reference only runs then, together with those of equal value (size_variants.py also
-asks for all of them together). Batches go first (no parameter's shape depends on them), then other axes, then features. A
-value is a multiple of what it has to be a multiple of (groups, heads), and of no more.
+asks for all of them together) or with one that is a small multiple. Batches go first (no parameter's shape depends on
+them), then other axes, then features. A value is a multiple of what it has to be a multiple of (groups, heads), and of no
+more.
 """
 import math
 from itertools import islice
@@ -11,9 +12,10 @@ from itertools import islice
 from size_constants import SMALL, find_constants, small_numbers, with_values
 from size_probe import probe
 
-# Of a variant: elements of inputs, parameters and answer, and lane operations of an ordinary program.
-ELEMENTS = 300_000
-LANE_OPERATIONS = 60_000_000
+# Of a variant: elements of inputs, parameters and answer, and lane operations of an ordinary program. The first pair that a
+# variant is within. In the further ones elements are counted without those parameters that stay at the smallest sizes: a
+# network's channels are its function, and its parameters may be millions.
+LIMITS = ((300_000, 60_000_000), (1_000_000, 600_000_000), (3_000_000, 6_000_000_000), (3_000_000, 30_000_000_000))
 BATCH, AXIS, FEATURE = "batch", "axis", "feature"
 # One after the other until a task is small enough: which constants, and to what they may go. Above two tiles of 4096, of
 # 512, 128, 64, 32 and 16 elements; last, what fits.
@@ -26,6 +28,7 @@ LONG = (8500, 2150, 1100, 550)
 MOST_LONG = 3  # variants
 STEPS = 6  # of a search between two sizes
 MULTIPLES = (2, 4, 8)
+FACTORS = (2, 3, 4)  # of one constant to another that it is scaled with
 LARGE_MULTIPLES = (12, 16, 24, 32, 48, 64, 128)
 # Of a variant, what the k of m * k leaves divided by 8; one after the other for its constants. Odd ones are no vectors.
 RESIDUES = ((5, 3, 7, 1), (3, 7, 1, 5), (6, 2, 6, 2), (7, 1, 5, 3))
@@ -34,7 +37,8 @@ SHRINK = (1.0, 0.93, 0.9, 0.85)  # of variants, so that all of their sizes diffe
 
 
 class Group:
-    """Constants that have one value. multiple: what values are multiples of; it is what it is in all of its constants."""
+    """Constants that are scaled together. members: how many times the group's value each has, by its number; multiple: what
+    values are multiples of."""
 
     def __init__(self, members, value):
         self.members, self.value = members, value
@@ -42,11 +46,11 @@ class Group:
 
 
 class Search:
-    def __init__(self, text, together=False, elements=ELEMENTS, lane_operations=LANE_OPERATIONS):
+    def __init__(self, text, together=False):
         """`together`: constants of equal value. own: the probe at the task's own size, or None."""
         self.text = text
         self.together = together
-        self.most = elements, lane_operations
+        self.most = LIMITS[0]
         self.constants = find_constants(text)
         self.known = {}
         self.own = self.look({})
@@ -61,8 +65,8 @@ class Search:
         """`sizes`: by group; the others keep what they have."""
         values = [constant.value for constant in self.constants]
         for group, size in sizes.items():
-            for index in group.members:
-                values[index] = size
+            for index, factor in group.members.items():
+                values[index] = factor * size
         return values
 
     def variant(self, sizes):
@@ -97,18 +101,31 @@ class Search:
 
     def scalable(self, index, taken):
         value = self.constants[index].value
-        equals = [i for i, c in enumerate(self.constants) if c.value == value and i not in taken]
+        equals = {i: 1 for i, c in enumerate(self.constants) if c.value == value and i not in taken}
         small = [m for m in {*MULTIPLES, *small_numbers(self.text)} if m > 1]
         both = sorted({m * n for m in (1, *small) for n in (1, *small)})
-        alone = [[index]] + [equals] * (len(equals) > 1)
+        alone = [{index: 1}] + [equals] * (len(equals) > 1)
         if self.together:
             alone.reverse()
-        for members, multiples in [(m, k) for k in ([1, *small], both, LARGE_MULTIPLES) for m in alone]:
+        tried = [(members, value, multiples) for multiples in ([1, *small], both, LARGE_MULTIPLES) for members in alone]
+        tried += [(members, smaller, [1, *small]) for members, smaller in self.proportional(index, taken)]
+        for members, smallest, multiples in tried:
             for multiple in sorted(multiples):
-                group = Group(members, value)
-                if multiple < value and self.scales(group, multiple):
+                group = Group(members, smallest)
+                if multiple < smallest and self.scales(group, multiple):
                     return group if group.role else None
         return None
+
+    def proportional(self, index, taken):
+        """(members, the smaller value) of pairs of it and another, one of which is a small multiple of the other."""
+        value = self.constants[index].value
+        for factor in FACTORS:
+            for other, constant in enumerate(self.constants):
+                if other not in taken and min(value, constant.value) > SMALL:
+                    if constant.value == factor * value:
+                        yield {index: 1, other: factor}, value
+                    elif value == factor * constant.value:
+                        yield {index: factor, other: 1}, constant.value
 
     def scales(self, group, multiple):
         """Whether it runs with the two next smaller multiples that have no other divisor in common with tiles; then the group's
@@ -140,6 +157,13 @@ class Search:
             return None
         if self.fits(sizes):
             return sizes
+        for before, sizes in self.shrinking(sizes, long):
+            if self.fits(sizes):
+                return self.largest(before, sizes)
+        return None
+
+    def shrinking(self, sizes, long=None):
+        """(sizes before, sizes after) of each phase."""
         for role, floor in PHASES:
             before = dict(sizes)
             for group in self.groups:
@@ -147,8 +171,20 @@ class Search:
                     smaller = {**sizes, group: self.rounded(group, floor)}
                     if self.runs(smaller):
                         sizes = smaller
-            if self.fits(sizes):
-                return self.largest(before, sizes)
+            yield before, sizes
+
+    def within_limits(self):
+        """Sizes by group within the first limits that any are within; None if there are none."""
+        sizes = self.find()
+        if sizes is not None or self.own is None:
+            return sizes
+        smallest = list(self.shrinking({group: group.value for group in self.groups}))[-1][1]
+        staying = sum(map(math.prod, self.look(smallest).parameters))
+        for elements, lane_operations in LIMITS[1:]:
+            self.most = elements + staying, lane_operations
+            sizes = self.find()
+            if sizes is not None:
+                return sizes
         return None
 
     def largest(self, above, below):
@@ -177,7 +213,7 @@ class Search:
 
     def variants(self, count):
         """(sizes by group, whether one axis is long) of `count` variants, then of those with a long axis."""
-        base = self.find()
+        base = self.within_limits()
         if base is None:
             return []
         found = []

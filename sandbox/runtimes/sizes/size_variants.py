@@ -14,6 +14,9 @@ VERSION = "4"  # of what is found: part of a verifier's name
 DIFFERENT = 3  # variants besides those with a long axis
 SURELY_SMALL = 1 << 22  # the product of all constants: what is below is not looked at further
 LARGEST = 1 << 30  # bytes of inputs, parameters and answer of a variant by hand
+# Bytes that a task may have at its own size: every program is recorded there, and a recording holds its parameters. Measured
+# with the default memory of a recording: 478 MiB are recorded, 1 GiB is not, and its frame ends at 512 MiB.
+MOST_PARAMETERS = 480 << 20
 MOST_BY_HAND = 32
 
 
@@ -26,6 +29,9 @@ def find(request):
         size = Probe(own)
     except NotImplementedError as error:
         raise InvalidTask("too_large", f"its shapes cannot be told without data: {str(error)[:200]}") from None
+    if size.parameter_bytes > MOST_PARAMETERS:
+        raise InvalidTask("too_large", f"its parameters take {size.parameter_bytes >> 20} MiB, and a recording of a program holds at "
+                        f"most {MOST_PARAMETERS >> 20} MiB")
     variants = given_variants(text, by_hand, size.form()) if by_hand else found_variants(text, size.form())
     if not variants and not find_constants(text):
         raise InvalidTask("too_large", "its inputs, answer or work are too large to be run here, and it has no constants "
@@ -34,7 +40,7 @@ def find(request):
     if not variants:
         raise InvalidTask("too_large", "its inputs, answer or work are too large to be run here, and no smaller values of its "
                         "constants were found at which it is")
-    drawn = own.build()
+    drawn = own.build(widened=False)
     return {"kind": "sizes", "inputs": size.inputs, "answer": size.answer, "arguments": own.arguments, "parameters": drawn,
             "has_costing_inputs": own.has_costing_inputs, "ignores_mode": own.ignores_mode(), "input_bytes": size.input_bytes, "output_bytes": size.output_bytes,
             "parameter_bytes": size.parameter_bytes, "lane_operations": size.lane_operations, "operators": size.operators,

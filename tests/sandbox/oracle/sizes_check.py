@@ -39,7 +39,7 @@ def numbers_and_rest(text):
     return [t for t in tokens if t.isdigit()], [t for t in tokens if not t.isdigit() and t not in "*+-"]
 
 
-def variants(text, by_hand=()):
+def variants(text, by_hand=(), most=400_000):
     """(names of the module, inputs, answers) of each; what every variant has to be is checked here."""
     found = size_variants.find({"task_code": text, "by_hand": list(by_hand), "init_seed": 3})[0]["variants"]
     result = []
@@ -55,7 +55,7 @@ def variants(text, by_hand=()):
         answers = [answer] if isinstance(answer, torch.Tensor) else list(answer)
         assert [list(x.shape) for x in inputs] == variant["inputs"]
         elements = sum(x.numel() for x in (*inputs, *answers))
-        assert 0 < elements < 400_000 and all(x.numel() for x in answers)
+        assert 0 < elements < most and all(x.numel() for x in answers)
         result.append((names, inputs, answers))
     assert len({json.dumps(v["sizes"]) for v in found}) == len(found)
     return result
@@ -168,6 +168,29 @@ for _, (p, t), _ in variants(task("batch_size = 32768; shape = (32768,)", "(1 - 
 for _, (a, b), _ in variants(task("M = 8192; N = 8192", "x[0][:, None] * x[1]", "torch.rand(N), torch.rand(N, M)")):
     assert b.shape[0] != b.shape[1]
 
+# ---- One that is a small multiple of another: together where the reference only runs so.
+text = task("batch = 64; length = 4096; width = 512; features = 1024", "self.norm(torch.cat([x[0], x[0] * x[0]], -1))",
+            "torch.rand(batch, length, width)", "self.norm = nn.LayerNorm(f)", "f", "features")
+for names, (x,), _ in variants(text):
+    assert names["features"] == 2 * names["width"] < 1024 and x.shape[0] < 64 and x.shape[1] < 4096
+
+# ---- Parameters and work that no constant makes smaller: the class's channels stay, and the rest is as small as it is else.
+text = task("batch = 64; classes = 1000", "self.last(self.layers(x[0]).mean((2, 3)))", "torch.rand(batch, 3, 512, 512)",
+            "self.layers = nn.Sequential(nn.Conv2d(3, 640, 3), nn.ReLU(), nn.Conv2d(640, 640, 3)); self.last = nn.Linear(640, n)",
+            "n", "classes")
+found = variants(text)
+assert len(found) >= 2
+for names, (x,), (y,) in found:
+    assert names["Model"](names["classes"]).layers[2].weight.shape == (640, 640, 3, 3)
+    assert 2 <= len(x) <= 5 and x.shape[1] == 3 and 4 < x.shape[2] < 40 and 4 < x.shape[3] < 40 and y.shape[1] < 1000
+for variant in size_variants.find({"task_code": text, "by_hand": [], "init_seed": 3})[0]["variants"]:
+    assert variant["lane_operations"] <= 6e8
+
+# ---- A constructor that reads numbers of a tensor.
+for names, (x,), _ in variants(task("rows = 40000; columns = 50000", "x[0] * self.steps[1]", "torch.rand(rows, columns)",
+                                    "self.steps = [step.item() for step in torch.linspace(0, 1, 3)]")):
+    assert x.shape[0] < 40000 and x.shape[1] < 50000 and names["Model"]().steps == [0, 0.5, 1]
+
 # ---- What only values show: an index that has to stay below the number of rows of a table.
 text = task("batch = 4096; length = 2048; vocabulary = 50000; width = 512", "self.table(x[0])",
             "torch.randint(0, 50000, (batch, length))", "self.table = nn.Embedding(v, w)", "v, w", "vocabulary, width")
@@ -184,8 +207,10 @@ for names, _, _ in variants(text):
 
 # ---- A text that takes its own size alone has no variants, and says so.
 assert fault(task("n = 40000", "x[0] + 1 if x[0].shape[0] == 40000 else nothing", "torch.rand(n, n)")) == "too_large"
-# ---- What the module's class hard-codes is its function.
-assert fault(task("pass", "x[0].view(40000, -1)", "torch.rand(8, 5000, 40000)")) != ""
+# ---- What the module's class hard-codes is its function, so that a variant may have more elements than usual.
+for _, (x,), (y,) in variants(task("pass", "x[0].view(40000, -1)", "torch.rand(8, 5000, 40000)"), most=1_000_000):
+    assert len(y) == 40000 and 1 < x.shape[2] < 20
+assert fault(task("pass", "x[0].view(80000, -1).sum(1).view(80000, 1).expand(-1, 40000) * 2", "torch.rand(8, 10000, 4)")) != ""
 
 # ---- By hand.
 text = task("rows = 40000; columns = 50000", "x[0] + 1", "torch.rand(rows, columns)")
