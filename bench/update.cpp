@@ -108,7 +108,7 @@ double head_ms(const Work& w, const at::Tensor& allowed) {
   if (!w.policy.has_adapters()) sum = at::zeros({c.vocab_size, c.hidden_size}, options.dtype(at::kFloat));
   return milliseconds(5, [&] {
     for (int64_t i = 0; i < chunks; ++i) {
-      head.score(hidden, labels, {}, {}, 1.0, true);
+      head.score(hidden, labels, {}, 1.0, true);
       head.gradient(grad, hidden, labels, grad_hidden, sum);
     }
   });

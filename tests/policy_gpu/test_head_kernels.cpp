@@ -36,7 +36,6 @@ struct LogitsCase {
     }
     logits[5][kHeadTileIds] = 60;  // a label that is nearly certain
     grad = at::randn({kRows});
-    limit = at::tensor(std::vector<float>{1e-4f, 0.5f, 1e-3f, 0.2f, 1e-9f, 0.999f, 0.0f});
     const at::Tensor leaf = logits.to(at::kDouble).requires_grad_(true);
     const at::Tensor all = (leaf / temperature).masked_fill(allowed.logical_not(), -INFINITY).log_softmax(1);
     log_prob = all.gather(1, labels.unsqueeze(1)).squeeze(1);
@@ -45,10 +44,6 @@ struct LogitsCase {
     log_prob = log_prob.detach();
     const at::Tensor p = all.detach().exp();
     entropy = -(p * all.detach().clamp_min(-1e30)).sum(1);
-    largest = p.amax(1);
-    const at::Tensor cut = limit.to(at::kDouble).unsqueeze(1);
-    below = (p * p.lt(cut)).sum(1);
-    from = (p * p.ge(cut)).sum(1);
   }
   int64_t tiles() const { return (vocab + kHeadTileIds - 1) / kHeadTileIds; }
   int64_t ids(int64_t tile) const { return std::min(kHeadTileIds, vocab - tile * kHeadTileIds); }
@@ -61,19 +56,16 @@ struct LogitsCase {
 
   static constexpr int64_t vocab = 2 * kHeadTileIds + 1003, stride = 2 * kHeadTileIds + 1008;
   double temperature;
-  at::Tensor logits, labels, allowed, grad, limit, log_prob, grad_logits, entropy, largest, below, from;
+  at::Tensor logits, labels, allowed, grad, log_prob, grad_logits, entropy;
 };
 
 struct LogitsResults {
-  at::Tensor log_prob, entropy, largest, below, from, factor, label_factor, weights;
+  at::Tensor log_prob, entropy, factor, label_factor, weights;
 };
 
 void check_logits(const LogitsCase& work, const LogitsResults& r) {
   check_rounded("log-probability", r.log_prob, work.log_prob, 2e-5, 2e-6);
   check_rounded("entropy", r.entropy, work.entropy, 2e-5, 1e-5);
-  check_rounded("largest probability", r.largest, work.largest, 1e-6, 2e-5);
-  check_rounded("mass below the limit", r.below, work.below, 1e-6, 2e-5);
-  check_rounded("mass from the limit on", r.from, work.from, 1e-6, 2e-5);
   // The gradient of the logits, as its products see it.
   at::Tensor mine = r.weights.cpu().to(at::kDouble) * r.factor.cpu().to(at::kDouble).unsqueeze(1);
   CHECK(mine.slice(1, LogitsCase::vocab).abs().max().item<double>() == 0);
@@ -158,10 +150,10 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                          static_cast<int32_t>(std::min(left, kHeadTileIds))};
     machine.launch({"head_tile_row"}, {kRows, 1, 1}, 512, arguments);
   }
-  const uint64_t log_prob = floats(), entropy = floats(), largest = floats(), log_sum = floats();
+  const uint64_t log_prob = floats(), entropy = floats();
   struct {
     State state;
-    uint64_t log_prob, entropy, largest, log_sum, weights;
+    uint64_t log_prob, entropy, weights;
     int64_t weights_stride;
     uint64_t tile_reference;
     int64_t tile_reference_stride;
@@ -174,8 +166,6 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
   } const rows = {state,
                   log_prob,
                   entropy,
-                  largest,
-                  log_sum,
                   weights,
                   LogitsCase::stride,
                   references,
@@ -185,24 +175,6 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                   static_cast<int32_t>(work.tiles()),
                   static_cast<int32_t>(LogitsCase::vocab)};
   machine.launch({"head_rowE"}, {kRows, 1, 1}, 256, rows);
-  const uint64_t below = floats(), from = floats(), limit = machine.upload(work.limit);
-  for (int64_t tile = 0; tile < work.tiles(); ++tile) {
-    struct {
-      uint64_t logits, allowed, log_sum, limit, below, from;
-      float scale;
-      int32_t ids;
-      int8_t is_first;
-    } const arguments = {tiles[static_cast<size_t>(tile)],
-                         allowed + static_cast<uint64_t>(tile * kHeadTileIds),
-                         log_sum,
-                         limit,
-                         below,
-                         from,
-                         scale,
-                         static_cast<int32_t>(work.ids(tile)),
-                         tile == 0};
-    machine.launch({"head_mass_row"}, {kRows, 1, 1}, 512, arguments);
-  }
   const uint64_t factor = floats(), label_factor = floats(),
                  scaled = machine.unwritten({kRows, kWidth}, at::kBFloat16);
   const at::Tensor hidden = at::randn({kRows, kWidth}).to(at::kBFloat16);
@@ -221,9 +193,8 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                      static_cast<int32_t>(kWidth)};
   machine.launch({"head_factor_row"}, {kRows, 1, 1}, 256, factors);
   const auto row = [&](uint64_t address) { return machine.download(address, {kRows}, at::kFloat); };
-  check_logits(
-      work, {row(log_prob), row(entropy), row(largest), row(below), row(from), row(factor), row(label_factor),
-             machine.download(weights, {kRows, LogitsCase::stride}, at::kBFloat16)});
+  check_logits(work, {row(log_prob), row(entropy), row(factor), row(label_factor),
+                      machine.download(weights, {kRows, LogitsCase::stride}, at::kBFloat16)});
   check_rounded("scaled rows", machine.download(scaled, {kRows, kWidth}, at::kBFloat16),
                 hidden.to(at::kDouble) * row(factor).to(at::kDouble).unsqueeze(1), 0);
 }
@@ -263,8 +234,8 @@ TEST_CASE("softmax by tiles and the head's gradient equal fp64, on a GPU", "[hea
   const auto floats = [](const at::Tensor& x) { return x.const_data_ptr<float>(); };
   {
     const LogitsCase work = some_logits();
-    const at::Tensor rows = empty({13, kRows}, at::kFloat), grad = on_gpu(work.grad),
-                     limit = on_gpu(work.limit), allowed = on_gpu(at::constant_pad_nd(work.allowed, {0, 1})),
+    const at::Tensor rows = empty({9, kRows}, at::kFloat), grad = on_gpu(work.grad),
+                     allowed = on_gpu(at::constant_pad_nd(work.allowed, {0, 1})),
                      labels = on_gpu(work.labels),
                      weights = empty({kRows, LogitsCase::stride}, at::kBFloat16),
                      references = empty({work.tiles(), kRows}, at::kFloat);
@@ -295,37 +266,21 @@ TEST_CASE("softmax by tiles and the head's gradient equal fp64, on a GPU", "[hea
                     .state = state,
                     .log_prob = row(5),
                     .entropy = row(6),
-                    .largest = row(7),
-                    .log_sum = row(8),
                     .weights = bf16(weights),
                     .weights_stride = LogitsCase::stride,
                     .tile_reference = floats(references),
                     .tile_reference_stride = kRows},
                    stream);
-    for (int64_t tile = 0; tile < work.tiles(); ++tile)
-      gpu::head_mass({.rows = kRows,
-                      .vocab = LogitsCase::vocab,
-                      .first = tile * kHeadTileIds,
-                      .ids = work.ids(tile),
-                      .logits = floats(tiles[static_cast<size_t>(tile)]),
-                      .allowed = may,
-                      .temperature = temperature,
-                      .log_sum = row(8),
-                      .limit = floats(limit),
-                      .below = row(9),
-                      .from = row(10)},
-                     stream);
     gpu::head_factors({.rows = kRows,
                        .grad = floats(grad),
                        .log_prob = row(5),
                        .sum = row(2),
                        .temperature = temperature,
-                       .factor = row(11),
-                       .label_factor = row(12)},
+                       .factor = row(7),
+                       .label_factor = row(8)},
                       stream);
     const at::Tensor on_host = rows.cpu();
-    check_logits(work, {on_host[5], on_host[6], on_host[7], on_host[9], on_host[10], on_host[11], on_host[12],
-                        weights});
+    check_logits(work, {on_host[5], on_host[6], on_host[7], on_host[8], weights});
   }
   const ProductsCase work;
   const at::Tensor product = on_gpu(work.product), factor = on_gpu(work.factor),

@@ -22,10 +22,6 @@ enum RowArray : int64_t {
   kLabel,
   kLogProb,
   kEntropy,
-  kLargest,
-  kLogSum,
-  kBelow,
-  kFrom,
   kFactor,
   kLabelFactor,
   kTileReferences
@@ -88,26 +84,20 @@ at::Tensor FusedHead::tile_logits(const at::Tensor& hidden, int64_t first, int64
 }
 
 FusedHead::Scores FusedHead::score(const at::Tensor& hidden, const at::Tensor& labels,
-                                   const at::Tensor& limits, const at::Tensor& named, double temperature,
-                                   bool keeps) {
+                                   const at::Tensor& named, double temperature, bool keeps) {
   const at::NoGradGuard guard;
   const int64_t rows = hidden.size(0);
   BICRL_CHECK(rows <= rows_per_chunk_, "a chunk of ", rows, " rows, there is room for ", rows_per_chunk_);
   temperature_ = temperature;
   const HeadRowState state = {row(kBest), row(kReference), row(kSum), row(kMoment), row(kLabel)};
   const auto* allowed = static_cast<const uint8_t*>(allowed_.const_data_ptr());
-  const auto each_tile = [&](const auto& work) {
-    for (int64_t first = 0; first < vocab_; first += kHeadTileIds) {
-      const int64_t ids = std::min(kHeadTileIds, vocab_ - first);
-      work(first, ids, fp32(tile_logits(hidden, first, ids)));
-    }
-  };
-  each_tile([&](int64_t first, int64_t ids, const float* logits) {
+  for (int64_t first = 0; first < vocab_; first += kHeadTileIds) {
+    const int64_t ids = std::min(kHeadTileIds, vocab_ - first);
     head_tile({.rows = rows,
                .vocab = vocab_,
                .first = first,
                .ids = ids,
-               .logits = logits,
+               .logits = fp32(tile_logits(hidden, first, ids)),
                .allowed = allowed,
                .labels = int64s(labels),
                .temperature = static_cast<float>(temperature),
@@ -116,15 +106,13 @@ FusedHead::Scores FusedHead::score(const at::Tensor& hidden, const at::Tensor& l
                .weights_stride = weights_.size(1),
                .tile_reference = row(kTileReferences + first / kHeadTileIds)},
               current_stream());
-  });
+  }
   head_rows({.rows = rows,
              .tiles = tiles_of(vocab_),
              .vocab = vocab_,
              .state = state,
              .log_prob = row(kLogProb),
              .entropy = row(kEntropy),
-             .largest = row(kLargest),
-             .log_sum = row(kLogSum),
              .weights = keeps ? bf16(weights_) : nullptr,
              .weights_stride = weights_.size(1),
              .tile_reference = row(kTileReferences),
@@ -132,25 +120,8 @@ FusedHead::Scores FusedHead::score(const at::Tensor& hidden, const at::Tensor& l
              .row_index = int64s(named),
              .fault = operations_.fault_record(PolicyPass::head_stage(policy_.config().layers))},
             current_stream());
-  if (limits.defined())
-    each_tile([&](int64_t first, int64_t ids, const float* logits) {
-      head_mass({.rows = rows,
-                 .vocab = vocab_,
-                 .first = first,
-                 .ids = ids,
-                 .logits = logits,
-                 .allowed = allowed,
-                 .temperature = static_cast<float>(temperature),
-                 .log_sum = row(kLogSum),
-                 .limit = fp32(limits),
-                 .below = row(kBelow),
-                 .from = row(kFrom)},
-                current_stream());
-    });
   const auto result = [&](int64_t index) { return rows_[index].narrow(0, 0, rows); };
-  const at::Tensor none;
-  return {result(kLogProb), result(kEntropy), result(kLargest), limits.defined() ? result(kBelow) : none,
-          limits.defined() ? result(kFrom) : none};
+  return {result(kLogProb), result(kEntropy)};
 }
 
 void FusedHead::gradient(const at::Tensor& grad, const at::Tensor& hidden, const at::Tensor& labels,

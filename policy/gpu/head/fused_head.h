@@ -29,15 +29,13 @@ class FusedHead {
 
   // [rows] fp32, of views that the next score() overwrites.
   struct Scores {
-    at::Tensor log_prob;          // of the labels
-    at::Tensor entropy, largest;  // of the distribution; its largest probability
-    at::Tensor below, from;       // mass of ids whose probability is below the limit, and of the others
+    at::Tensor log_prob;  // of the labels
+    at::Tensor entropy;   // of the distribution
   };
-  // hidden: [rows, hidden]; labels: [rows] int64; limits: [rows] fp32, or undefined: no masses, which cost
-  // another product. named: [rows] int64, what a row is called if it is not finite. With `keeps` a gradient()
-  // may follow.
-  Scores score(const at::Tensor& hidden, const at::Tensor& labels, const at::Tensor& limits,
-               const at::Tensor& named, double temperature, bool keeps);
+  // hidden: [rows, hidden]; labels: [rows] int64. named: [rows] int64, what a row is called if it is not
+  // finite. With `keeps` a gradient() may follow.
+  Scores score(const at::Tensor& hidden, const at::Tensor& labels, const at::Tensor& named,
+               double temperature, bool keeps);
   // Of the rows of the last score(): writes the gradient of the hidden rows, given that of log_prob, and adds
   // to the weight's [vocab, hidden] fp32, unless undefined (a frozen head).
   void gradient(const at::Tensor& grad, const at::Tensor& hidden, const at::Tensor& labels,

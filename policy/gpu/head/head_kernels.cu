@@ -26,19 +26,10 @@ void head_tile(const HeadTile& work, Stream stream) {
 void head_rows(const HeadRows& work, Stream stream) {
   if (work.rows == 0) return;
   head_row<<<static_cast<unsigned>(work.rows), kPassThreads, 0, stream>>>(
-      {work.state, work.log_prob, work.entropy, work.largest, work.log_sum, on_device(work.weights),
-       work.weights_stride, work.tile_reference, work.tile_reference_stride, work.row_index, work.fault,
+      {work.state, work.log_prob, work.entropy, on_device(work.weights), work.weights_stride,
+       work.tile_reference, work.tile_reference_stride, work.row_index, work.fault,
        static_cast<int>(work.tiles), static_cast<int>(work.vocab)});
   check_launch("head_rows");
-}
-
-void head_mass(const HeadMass& work, Stream stream) {
-  if (work.rows == 0) return;
-  BICRL_CHECK(work.ids > 0 && work.ids <= kHeadTileIds, "tile of ", work.ids, " ids");
-  head_mass_row<<<static_cast<unsigned>(work.rows), kHeadThreads, 0, stream>>>(
-      {work.logits, work.allowed + work.first, work.log_sum, work.limit, work.below, work.from,
-       kLog2e / work.temperature, static_cast<int>(work.ids), work.first == 0});
-  check_launch("head_mass");
 }
 
 void head_factors(const HeadFactors& work, Stream stream) {

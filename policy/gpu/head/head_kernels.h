@@ -46,8 +46,6 @@ struct HeadRows {
   HeadRowState state{};
   float* log_prob = nullptr;  // [rows] of the label
   float* entropy = nullptr;   // [rows]
-  float* largest = nullptr;   // [rows] the largest probability
-  float* log_sum = nullptr;   // [rows] to the base of 2, absolute
   // Weights are brought to the row's last reference: few rows have a tile with another.
   BFloat16* weights = nullptr;
   int64_t weights_stride = 0;
@@ -57,19 +55,6 @@ struct HeadRows {
   FaultRecord fault{};
 };
 void head_rows(const HeadRows& work, Stream stream);
-
-// Probability mass of the allowed ids of a tile on either side of a row's limit, added up over tiles.
-struct HeadMass {
-  int64_t rows = 0, vocab = 0, first = 0, ids = 0;
-  const float* logits = nullptr;
-  const uint8_t* allowed = nullptr;
-  float temperature = 1;
-  const float* log_sum = nullptr;  // [rows] of HeadRows
-  const float* limit = nullptr;    // [rows] a probability
-  float* below = nullptr;          // [rows] of ids with a probability below the limit
-  float* from = nullptr;           // [rows] of the others
-};
-void head_mass(const HeadMass& work, Stream stream);
 
 // From the gradient of each row's log-probability: the factor of its weights in the gradient of its logits,
 // what remains for its label, and the hidden rows times the factor, whose products with the weights sum up to

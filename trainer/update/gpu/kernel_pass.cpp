@@ -106,7 +106,7 @@ at::Tensor KernelPass::log_probs(const PackedBatch& batch, double temperature) {
       return x.narrow(0, begin, std::min(step, batch.scored() - begin));
     };
     part(result).copy_(memory_->head
-                           .score(part(hidden), part(batch.labels), {}, part(batch.selected), temperature,
+                           .score(part(hidden), part(batch.labels), part(batch.selected), temperature,
                                   /*keeps=*/false)
                            .log_prob);
   }
@@ -127,16 +127,9 @@ void KernelPass::backward(const PackedBatch& batch, double temperature, const Lo
     const auto part = [&](const at::Tensor& x) {
       return x.narrow(0, begin, std::min(step, batch.scored() - begin));
     };
-    const at::Tensor limits =
-        batch.mass_limits.defined() ? part(batch.mass_limits).to(at::kFloat) : at::Tensor();
     const gpu::FusedHead::Scores scores =
-        head.score(part(hidden), part(batch.labels), limits, part(batch.selected), temperature, true);
-    ScoredChunk chunk{begin, scores.log_prob.detach().requires_grad_(true), scores.entropy, {}, {}, {}};
-    if (limits.defined()) {
-      chunk.largest = scores.largest;
-      chunk.mass_below = scores.below;
-      chunk.mass_from = scores.from;
-    }
+        head.score(part(hidden), part(batch.labels), part(batch.selected), temperature, /*keeps=*/true);
+    const ScoredChunk chunk{begin, scores.log_prob.detach().requires_grad_(true), scores.entropy};
     loss(chunk).backward();
     head.gradient(chunk.log_probs.grad(), part(hidden), part(batch.labels), part(grad), weight_sum);
   }
