@@ -54,7 +54,22 @@ Transformer some_policy(const PolicyConfig& config, at::ScalarType dtype,
   return on_device;
 }
 
-std::vector<LiveSequence> some_sequences(const PolicyConfig& config) {
+// Every third token excludes its label, every sixth two ids more, and some so many that their mass is a
+// share.
+void exclude_some(std::vector<LiveSequence>& sequences) {
+  int64_t number = 0;
+  for (LiveSequence& sequence : sequences)
+    for (NoisyBlock& noisy : sequence.noisy)
+      for (ScoredToken& token : noisy.scored) {
+        const int64_t i = number++;
+        if (i % 3 == 0) token.excluded.push_back(token.label);
+        if (i % 6 == 0) token.excluded.insert(token.excluded.end(), {token.label + 1, token.label + 6000});
+        if (i % 48 == 0)
+          for (int64_t id = 1; id <= 4000; ++id) token.excluded.push_back(token.label + 1 + id);
+      }
+}
+
+std::vector<LiveSequence> some_sequences(const PolicyConfig& config, bool excludes = false) {
   std::vector<LiveSequence> sequences;
   for (uint64_t i = 0; i < 9; ++i) {
     TraceShape shape;
@@ -66,6 +81,7 @@ std::vector<LiveSequence> some_sequences(const PolicyConfig& config) {
       for (ScoredToken& token : noisy.scored)
         token.label = static_cast<int64_t>(17 * (i + 1) + 1301 * token.offset);
   }
+  if (excludes) exclude_some(sequences);
   return sequences;
 }
 
@@ -132,6 +148,7 @@ TEST_CASE("a pass by kernels is as near to fp64 as the operators' in bf16", "[ke
   require_gpu();
   const int64_t head_dim = GENERATE(64, 128);
   const int kind = GENERATE(0, 1, 2);  // whole, tied, adapters
+  const bool excludes = GENERATE(false, true);
   const double temperature = kind == 1 ? 0.8 : 1.0;
   const PolicyConfig config = some_config(head_dim, kind == 1);
   std::optional<LoraConfig> lora;
@@ -140,7 +157,7 @@ TEST_CASE("a pass by kernels is as near to fp64 as the operators' in bf16", "[ke
     lora->rank = 16;
   }
   const at::Tensor allowed = allowed_ids(config, config.vocab_size - 5, kGpu);
-  const auto sequences = some_sequences(config);
+  const auto sequences = some_sequences(config, excludes);
   const std::vector<double> scales(sequences.size(), 1e-3);
   const PackedBatch batch = pack(sequences, scales, {.tokens_per_pack = 1 << 20, .device = kGpu})[0];
   const auto exact = [&] {
@@ -155,7 +172,7 @@ TEST_CASE("a pass by kernels is as near to fp64 as the operators' in bf16", "[ke
   }();
   KernelPass pass(policy, allowed, Recompute::kNone);
   const PassResults ours = run(pass, policy, batch, temperature);
-  INFO("heads of " << head_dim << ", kind " << kind);
+  INFO("heads of " << head_dim << ", kind " << kind << ", excludes ids " << excludes);
   const auto compare = [&](const std::string& name, const at::Tensor& mine, const at::Tensor& other,
                            const at::Tensor& expected, double scale) {
     const Gap a = error_of(mine, expected), b = error_of(other, expected);
@@ -183,7 +200,7 @@ TEST_CASE("a pass by kernels is the same whatever is computed again, and run twi
   std::optional<LoraConfig> lora;
   if (adapts) lora.emplace();
   const at::Tensor allowed = allowed_ids(config, config.vocab_size - 5, kGpu);
-  const auto sequences = some_sequences(config);
+  const auto sequences = some_sequences(config, /*excludes=*/true);
   const std::vector<double> scales(sequences.size(), 1e-3);
   const PackedBatch batch = pack(sequences, scales, {.tokens_per_pack = 1 << 20, .device = kGpu})[0];
   Transformer policy = some_policy(config, at::kBFloat16, lora);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/error.h"
+#include "policy/gpu/head/head_excluded.cuh"
 #include "policy/gpu/head/head_gradient.cuh"
 #include "policy/gpu/head/head_softmax.cuh"
 #include "policy/gpu/launch_check.h"
@@ -32,10 +33,26 @@ void head_rows(const HeadRows& work, Stream stream) {
   check_launch("head_rows");
 }
 
+void head_other_logits(const HeadOtherLogits& work, Stream stream) {
+  if (work.others.count == 0) return;
+  head_other_logit<<<pass_blocks(work.others.count), kPassThreads, 0, stream>>>(
+      {work.logits, work.allowed + work.first, work.others, kLog2e / work.temperature,
+       static_cast<int>(work.first), static_cast<int>(work.ids)});
+  check_launch("head_other_logits");
+}
+
+void head_excluded(const HeadExcluded& work, Stream stream) {
+  if (work.rows == 0) return;
+  head_excluded_row<<<pass_blocks(work.rows * kWarp), kPassThreads, 0, stream>>>(
+      {work.excluded, work.others, work.state, work.log_prob, work.log_likelihood, work.odds,
+       on_device(work.weights), work.weights_stride, static_cast<int>(work.rows)});
+  check_launch("head_excluded");
+}
+
 void head_factors(const HeadFactors& work, Stream stream) {
   if (work.rows == 0) return;
   head_factor_row<<<static_cast<unsigned>(work.rows), kPassThreads, 0, stream>>>(
-      {work.grad, work.log_prob, work.sum, on_device(work.hidden), work.factor, work.label_factor,
+      {work.grad, work.log_prob, work.sum, work.odds, on_device(work.hidden), work.factor, work.label_factor,
        on_device(work.scaled), 1 / work.temperature, static_cast<int>(work.width)});
   check_launch("head_factors");
 }
