@@ -38,6 +38,7 @@ struct Settings {
   std::string strategy;  // another rule than static or dynamic
   int64_t top_k = 0;
   double top_p = 1;
+  bool records_rejected = false;
   bool parts = false;
 };
 
@@ -270,6 +271,7 @@ void run(const Settings& s) {
   decoding.acceptance.threshold = s.threshold;
   decoding.sampling.top_k = s.top_k;
   decoding.sampling.top_p = s.top_p;
+  if (s.records_rejected) decoding.recorded = CandidateTerms::kRejected;
   const auto requests = make_requests(s);
   DecodeEngine engine(policy, tokenizer);
   c10::cuda::CUDACachingAllocator::resetPeakStats(0);
@@ -359,6 +361,7 @@ int main(int argc, char** argv) {
   app.add_option("--strategy", settings.strategy, "of accepting tokens, as rollout.strategy");
   app.add_option("--top-k", settings.top_k);
   app.add_option("--top-p", settings.top_p);
+  app.add_flag("--exact", settings.records_rejected, "record what 'objective: exact' scores");
   app.add_flag("--parts", settings.parts, "show where the time of a forward goes");
   CLI11_PARSE(app, argc, argv);
   try {

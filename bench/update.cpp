@@ -34,6 +34,7 @@ namespace {
 struct Settings : UpdateOptions {
   int64_t lora_rank = 0;
   int64_t repeats = 5;
+  int64_t exclude_every = 0;
   bool passes_only = false;
 };
 
@@ -61,6 +62,15 @@ std::string kind_of(const std::string& kernel) {
   if (has("attention") || has("Attention") || has("pack_")) return "attention";
   if (has("Memcpy") || has("Memset")) return "copies and fills";
   return "other kernels";
+}
+
+// Every so many-th scored token scores that it drew neither its label nor another id.
+void exclude(std::vector<LiveSequence>& sequences, int64_t every, int64_t vocab) {
+  int64_t number = 0;
+  for (LiveSequence& sequence : sequences)
+    for (NoisyBlock& noisy : sequence.noisy)
+      for (ScoredToken& token : noisy.scored)
+        if (number++ % every == 0) token.excluded = {token.label, (token.label + 1) % vocab};
 }
 
 struct Work {
@@ -283,6 +293,7 @@ void run(const Settings& s) {
 
   std::vector<LiveSequence> sequences;
   for (const Experience& e : w.experiences) sequences.push_back(rollout_sequence(e, config, 1));
+  if (s.exclude_every > 0) exclude(sequences, s.exclude_every, config.vocab_size);
   const std::vector<double> scales(sequences.size(), 1e-4);
   const Packs packs(sequences, scales,
                     {.block_size = config.block_size,
@@ -333,6 +344,8 @@ int main(int argc, char** argv) {
   s.add_to(app);
   app.add_option("--lora", s.lora_rank, "rank of adapters, which alone are trained; 0: none");
   app.add_option("--repeats", s.repeats);
+  app.add_option("--exclude-every", s.exclude_every,
+                 "every so many-th scored token of the passes excludes two ids; 0: none does");
   app.add_flag("--passes-only", s.passes_only, "without an optimizer and its state");
   CLI11_PARSE(app, argc, argv);
   try {

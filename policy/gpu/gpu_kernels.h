@@ -105,6 +105,12 @@ struct Drawn {
   int32_t accepted = 0;
 };
 
+// What makes log-probabilities of a row's logits at the temperature.
+struct RowScale {
+  float best = 0;       // the largest logit
+  float log_total = 0;  // of the weights against it
+};
+
 enum class Score : int32_t { kConfidence, kMinusEntropy, kLot };
 
 // A draw for each row of logits, by the rules of rollout/decoding/sampling.h: the distribution is over
@@ -123,7 +129,8 @@ struct SampleRows {
   double top_p = 1;   // 1: off
   bool reference_confidence = false;
   Score score = Score::kConfidence;
-  Drawn* drawn = nullptr;  // [rows], but for `accepted`
+  Drawn* drawn = nullptr;      // [rows], but for `accepted`
+  RowScale* scales = nullptr;  // [rows]; null: not asked for
 };
 void sample_rows(const SampleRows& work, Stream stream);
 
@@ -141,5 +148,33 @@ struct AcceptDrawn {
   Drawn* drawn = nullptr;
 };
 void accept_drawn(const AcceptDrawn& work, Stream stream);
+
+// The ids that a position which stayed masked cannot have drawn, as they would have been accepted.
+struct Rejected {
+  static constexpr int32_t kListed = 7;
+  double mass = 0;  // of all of them
+  int32_t count = 0;
+  int32_t ids[kListed] = {};  // in any order, if there are no more
+};
+
+// Those of each position that was not accepted, where acceptance goes by confidence, by the rules of
+// rollout/record/rejected_mass.h. Confidences are computed as sample_rows() computes that of a candidate.
+struct RejectedRows {
+  int64_t rows = 0, vocab = 0;
+  int64_t block_size = 0;
+  const float* logits = nullptr;     // [rows, vocab]
+  const uint8_t* allowed = nullptr;  // [vocab]
+  const RowScale* scales = nullptr;  // [rows] of sample_rows()
+  const Drawn* drawn = nullptr;      // [rows] of accept_drawn()
+  const int32_t* count = nullptr;
+  const int64_t* cells = nullptr;  // [rows]
+  float temperature = 1;           // 0: greedy, whose distribution is that at 1
+  Acceptance rule = Acceptance::kBest;
+  float threshold = 0;
+  Rejected* rejected = nullptr;  // [rows]; of accepted positions it stays as it is
+  // [rows, vocab in whole words of 32] a bit for each id, of rows that have more than are listed.
+  uint32_t* marks = nullptr;
+};
+void rejected_rows(const RejectedRows& work, Stream stream);
 
 }  // namespace bicrl::gpu

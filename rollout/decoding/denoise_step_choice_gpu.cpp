@@ -32,7 +32,7 @@ StepMemory denoise_step_memory(const PolicyConfig& config, at::Device device, c1
 
 void require_recordable(const PolicyConfig& config, at::Device device, c10::ScalarType dtype,
                         const DecodingSettings& settings) {
-  // Kernels that train a policy score the drawn ids alone, also where operators decode it.
+  // Kernels that train a policy score whole distributions alone, also where operators decode it.
   const bool has_kernels = gpu::PagedForward::supports(config, device, dtype) ||
                            gpu::GpuPassOperations::refusal(config, device, dtype).empty();
   if (has_kernels) GraphStep::require_recordable(settings);

@@ -28,6 +28,13 @@ int64_t piece_rows(int64_t max_masked, int64_t vocab) {
   return std::min({max_masked, kMaxPiece, std::max(kMaxLogits / vocab, int64_t{1})});
 }
 
+// What is rejected is known when all candidates are drawn; it is then looked for in logits that are still
+// there.
+int64_t logits_rows(const PolicyConfig& config, const EngineCapacity& capacity) {
+  const int64_t masked = capacity.sequences * config.block_size;
+  return capacity.keeps_distributions ? masked : piece_rows(masked, config.vocab_size);
+}
+
 gpu::Score score_of(AcceptanceStrategy strategy) {
   switch (strategy) {
     case AcceptanceStrategy::kEntropyBounded:
@@ -81,9 +88,10 @@ int64_t GraphStep::bucket(int64_t rows, int64_t limit) {
 
 StepMemory GraphStep::memory(const PolicyConfig& config, const EngineCapacity& capacity) {
   const int64_t masked = capacity.sequences * config.block_size;
-  const int64_t logits = piece_rows(masked, config.vocab_size) * config.vocab_size;
+  const int64_t logits = logits_rows(config, capacity) * config.vocab_size;
+  const int64_t recorded = capacity.keeps_distributions ? RejectedArrays::device_bytes(masked) : 0;
   const int64_t held = gpu::PagedForward::workspace_bytes(config, capacity.max_rows(config.block_size)) +
-                       logits * static_cast<int64_t>(sizeof(float)) +
+                       logits * static_cast<int64_t>(sizeof(float)) + recorded +
                        masked * (config.hidden_size * static_cast<int64_t>(sizeof(gpu::BFloat16)) +
                                  static_cast<int64_t>(sizeof(gpu::Drawn)));
   return {.fixed_bytes = kLibraryBytes + held, .bytes_per_page = 0, .held_bytes = held};
@@ -98,27 +106,30 @@ GraphStep::GraphStep(const Transformer& policy, const at::Tensor& allowed, const
       masked_(buffer, 1),
       decoding_rows_(capacity.sequences * 2 * policy.config().block_size),
       max_masked_(capacity.sequences * policy.config().block_size),
+      piece_rows_(piece_rows(max_masked_, policy.config().vocab_size)),
       recorder_(policy.device()),
       queues_ahead_(may_queue_ahead()) {
   const PolicyConfig& config = policy.config();
   const auto options = at::TensorOptions().device(policy.device()).dtype(policy.dtype());
   selected_ = at::zeros({max_masked_, config.hidden_size}, options);
-  logits_ =
-      at::zeros({piece_rows(max_masked_, config.vocab_size), config.vocab_size}, options.dtype(at::kFloat));
+  logits_ = at::zeros({logits_rows(config, capacity), config.vocab_size}, options.dtype(at::kFloat));
+  if (capacity.keeps_distributions) rejected_.emplace(max_masked_, config.vocab_size, policy.device());
   const int64_t drawn_bytes = max_masked_ * static_cast<int64_t>(sizeof(gpu::Drawn));
   drawn_ = at::zeros({drawn_bytes}, options.dtype(at::kByte));
   drawn_on_host_ = at::zeros({drawn_bytes}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
 }
 
 void GraphStep::require_recordable(const DecodingSettings& settings) {
-  if (settings.recorded == CandidateTerms::kRejected && accepts_by_confidence(settings.acceptance.strategy))
-    throw InputError(
-        "'objective: exact' needs masses of rejected candidates, which the GPU's decoding kernels do not "
-        "record: use 'objective: draws', or a policy that torch's operators decode ('dtype: float32')");
   if (settings.recorded != CandidateTerms::kNone && settings.sampling.is_restricted())
     throw InputError(
-        "'objective: draws' with 'top_k' or 'top_p' needs the ids that were drawn among, which the GPU's "
-        "decoding kernels do not record: use a policy that torch's operators decode ('dtype: float32')");
+        "'objective: draws' and 'objective: exact' with 'top_k' or 'top_p' need the ids that were drawn "
+        "among, which the GPU's decoding kernels do not record: use a policy that torch's operators decode "
+        "('dtype: float32')");
+}
+
+bool GraphStep::records_rejected() const {
+  return settings_.recorded == CandidateTerms::kRejected &&
+         accepts_by_confidence(settings_.acceptance.strategy);
 }
 
 void GraphStep::open(const DecodingSettings& settings) {
@@ -132,13 +143,15 @@ void GraphStep::open(const DecodingSettings& settings) {
     other_layers_.clear();
   }
   if (parameters != parameters_ || settings.sampling != settings_.sampling ||
-      settings.acceptance != settings_.acceptance)
+      settings.acceptance != settings_.acceptance || settings.recorded != settings_.recorded)
     draws_.clear();
   const auto recorded = [](const auto& launches) { return launches.second.recorded(); };
   if (std::ranges::none_of(first_layers_, recorded) && std::ranges::none_of(draws_, recorded))
     recorder_.pool = at::cuda::graph_pool_handle();
   parameters_ = std::move(parameters);
   settings_ = settings;
+  BICRL_CHECK(!records_rejected() || (rejected_ && !settings.sampling.reference_confidence),
+              "what is rejected is asked for without room for it, or by confidences after a restriction");
   // So that they are made by now.
   const c10::cuda::CUDAGuard device(policy_.device());
   for (auto& done : done_) done.record();
@@ -149,8 +162,8 @@ void GraphStep::draw(const StepState& state, int64_t masked) {
   forward_.select(state.head_rows.on_device(), count, selected_.narrow(0, 0, masked));
   const gpu::Stream stream = c10::cuda::getCurrentCUDAStream().stream();
   auto* const drawn = static_cast<gpu::Drawn*>(drawn_.mutable_data_ptr());
-  for (int64_t first = 0; first < masked; first += logits_.size(0)) {
-    at::Tensor logits = logits_.narrow(0, 0, std::min(logits_.size(0), masked - first));
+  for (int64_t first = 0; first < masked; first += piece_rows_) {
+    at::Tensor logits = logits_.narrow(0, rejected_ ? first : 0, std::min(piece_rows_, masked - first));
     at::mm_out(logits, selected_.narrow(0, first, logits.size(0)), policy_.head().t(), at::kFloat);
     gpu::sample_rows({.rows = logits.size(0),
                       .vocab = logits.size(1),
@@ -165,19 +178,41 @@ void GraphStep::draw(const StepState& state, int64_t masked) {
                       .top_p = settings_.sampling.top_p,
                       .reference_confidence = settings_.sampling.reference_confidence,
                       .score = score_of(settings_.acceptance.strategy),
-                      .drawn = drawn + first},
+                      .drawn = drawn + first,
+                      .scales = records_rejected() ? rejected_->scales() + first : nullptr},
                      stream);
   }
+}
+
+void GraphStep::accept(const StepState& state, int64_t masked) {
   gpu::accept_drawn({.rows = masked,
                      .block_size = policy_.config().block_size,
-                     .count = count,
+                     .count = masked_.on_device(),
                      .cells = state.cells.on_device(),
                      .quotas = state.quotas.on_device(),
                      .rule = rule_of(settings_.acceptance.strategy),
                      .threshold = static_cast<float>(settings_.acceptance.threshold),
                      .entropy_bound = static_cast<float>(settings_.acceptance.entropy_bound),
-                     .drawn = drawn},
-                    stream);
+                     .drawn = static_cast<gpu::Drawn*>(drawn_.mutable_data_ptr())},
+                    c10::cuda::getCurrentCUDAStream().stream());
+}
+
+void GraphStep::find_rejected(const StepState& state, int64_t masked) {
+  gpu::rejected_rows({.rows = masked,
+                      .vocab = logits_.size(1),
+                      .block_size = policy_.config().block_size,
+                      .logits = logits_.const_data_ptr<float>(),
+                      .allowed = static_cast<const uint8_t*>(allowed_.const_data_ptr()),
+                      .scales = rejected_->scales(),
+                      .drawn = static_cast<const gpu::Drawn*>(drawn_.const_data_ptr()),
+                      .count = masked_.on_device(),
+                      .cells = state.cells.on_device(),
+                      .temperature = static_cast<float>(settings_.sampling.temperature),
+                      .rule = rule_of(settings_.acceptance.strategy),
+                      .threshold = static_cast<float>(settings_.acceptance.threshold),
+                      .rejected = rejected_->rejected(),
+                      .marks = rejected_->marks()},
+                     c10::cuda::getCurrentCUDAStream().stream());
 }
 
 void GraphStep::queue(const StepState& state, int64_t rows, int64_t masked) {
@@ -193,7 +228,11 @@ void GraphStep::queue(const StepState& state, int64_t rows, int64_t masked) {
     if (begun < layers) other_layers_[rows].run(recorder_, [&] { run(begun, layers); });
   }
   if (masked > 0) {
-    draws_[masked].run(recorder_, [&] { draw(state, masked); });
+    draws_[masked].run(recorder_, [&] {
+      draw(state, masked);
+      accept(state, masked);
+      if (records_rejected()) find_rejected(state, masked);
+    });
     const int64_t bytes = masked * static_cast<int64_t>(sizeof(gpu::Drawn));
     drawn_on_host_.narrow(0, 0, bytes).copy_(drawn_.narrow(0, 0, bytes), /*non_blocking=*/true);
   }
@@ -256,6 +295,7 @@ StepResult GraphStep::finish() {
     result.log_probs.push_back(drawn[i].log_prob);
     result.accepted.push_back(drawn[i].accepted != 0);
   }
+  if (records_rejected()) result.rejected = rejected_->read({drawn, static_cast<size_t>(begun_masked_)});
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "policy/gpu/paged_attention/paged_forward.h"
 #include "rollout/decoding/denoise_step.h"
 #include "rollout/gpu/recorded_launches.h"
+#include "rollout/gpu/rejected_arrays.h"
 
 namespace bicrl {
 
@@ -34,9 +35,12 @@ class GraphStep : public DenoiseStep {
   static int64_t bucket(int64_t rows, int64_t limit);
 
  private:
+  bool records_rejected() const;
   // Queue a forward of `rows` rows, and draws for `masked` positions: buckets, but for prompts' rows.
   void queue(const StepState& state, int64_t rows, int64_t masked);
   void draw(const StepState& state, int64_t masked);
+  void accept(const StepState& state, int64_t masked);
+  void find_rejected(const StepState& state, int64_t masked);
 
   const Transformer& policy_;
   at::Tensor allowed_;
@@ -47,12 +51,14 @@ class GraphStep : public DenoiseStep {
   int64_t max_masked_;
   int64_t begun_masked_ = 0;  // of the step under way
   const StepState* begun_ = nullptr;
-  at::cuda::CUDAEvent done_[2];          // of the step under way, and of the one that is expected
-  std::optional<StepBound> expected_;    // rounded up, and queued behind the gate
-  std::optional<gpu::LaunchGate> gate_;  // from the first step that is expected on
-  at::Tensor selected_;                  // [max_masked, hidden]
-  at::Tensor logits_;                    // [rows of a piece, vocab] fp32
-  at::Tensor drawn_, drawn_on_host_;     // [max_masked * sizeof Drawn] bytes
+  at::cuda::CUDAEvent done_[2];             // of the step under way, and of the one that is expected
+  std::optional<StepBound> expected_;       // rounded up, and queued behind the gate
+  std::optional<gpu::LaunchGate> gate_;     // from the first step that is expected on
+  at::Tensor selected_;                     // [max_masked, hidden]
+  int64_t piece_rows_;                      // of logits that are made at once
+  at::Tensor logits_;                       // [rows of a piece, or all that may be masked, vocab] fp32
+  at::Tensor drawn_, drawn_on_host_;        // [max_masked * sizeof Drawn] bytes
+  std::optional<RejectedArrays> rejected_;  // if whole distributions are kept
   DecodingSettings settings_;
   std::vector<const void*> parameters_;  // where they lay when launches were recorded
   LaunchRecorder recorder_;

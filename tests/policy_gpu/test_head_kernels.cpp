@@ -5,6 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "policy/gpu/head/head_kernels.h"
+#include "rollout/record/rejected_mass.h"
 #include "tests/policy_gpu/gpu_tensors.h"
 #include "tests/policy_gpu/machine_tensors.h"
 
@@ -16,9 +17,10 @@ using gpu::kHeadTileIds;
 
 constexpr int64_t kRows = 7, kWidth = 520;
 
-// Logits of three tiles, the last of which is ragged.
+// Logits of three tiles, the last of which is ragged. With `excludes` some rows drew none of several ids.
 struct LogitsCase {
-  explicit LogitsCase(double its_temperature, bool first_tile_is_allowed) : temperature(its_temperature) {
+  LogitsCase(double its_temperature, bool first_tile_is_allowed, bool excludes)
+      : temperature(its_temperature) {
     at::manual_seed(5);
     logits = at::randn({kRows, vocab}) * 4;
     logits[1].slice(0, kHeadTileIds) += 200;     // far above what the first tile has
@@ -36,19 +38,31 @@ struct LogitsCase {
     }
     logits[5][kHeadTileIds] = 60;  // a label that is nearly certain
     grad = at::randn({kRows});
-    limit = at::tensor(std::vector<float>{1e-4f, 0.5f, 1e-3f, 0.2f, 1e-9f, 0.999f, 0.0f});
+    if (excludes) exclude_some();
+    allowed.index_fill_(0, other_ids, true);
     const at::Tensor leaf = logits.to(at::kDouble).requires_grad_(true);
     const at::Tensor all = (leaf / temperature).masked_fill(allowed.logical_not(), -INFINITY).log_softmax(1);
     log_prob = all.gather(1, labels.unsqueeze(1)).squeeze(1);
-    log_prob.backward(grad.to(at::kDouble));
+    const at::Tensor others = all.index({other_rows - kFirstRow, other_ids}).exp();
+    const at::Tensor mass = log_prob.exp().index_add(0, other_rows - kFirstRow, others);
+    log_likelihood = at::where(excluded > 0, log_complement(mass), log_prob);
+    log_likelihood.backward(grad.to(at::kDouble));
     grad_logits = leaf.grad();
+    log_likelihood = log_likelihood.detach();
     log_prob = log_prob.detach();
     const at::Tensor p = all.detach().exp();
     entropy = -(p * all.detach().clamp_min(-1e30)).sum(1);
-    largest = p.amax(1);
-    const at::Tensor cut = limit.to(at::kDouble).unsqueeze(1);
-    below = (p * p.lt(cut)).sum(1);
-    from = (p * p.ge(cut)).sum(1);
+  }
+  // A mass that is 0, one of two tiles, one that is small, one that rounds to 1, and one of the label alone.
+  void exclude_some() {
+    const int64_t certain = kHeadTileIds, label = labels[5].item<int64_t>();
+    logits[2][2 * kHeadTileIds + 9] = 85;
+    logits[6][vocab - 2] = 18;
+    excluded = at::tensor(std::vector<int64_t>{0, 1, 3, 0, 4, 2, 1});
+    other_rows = at::tensor(std::vector<int64_t>{2, 2, 4, 4, 4, 5}) + kFirstRow;
+    other_ids = at::tensor(std::vector<int64_t>{kHeadTileIds + 5, 2 * kHeadTileIds + 9, kHeadTileIds + 11,
+                                                kHeadTileIds + 700, 2 * kHeadTileIds + 77,
+                                                label == certain ? certain + 1 : certain});
   }
   int64_t tiles() const { return (vocab + kHeadTileIds - 1) / kHeadTileIds; }
   int64_t ids(int64_t tile) const { return std::min(kHeadTileIds, vocab - tile * kHeadTileIds); }
@@ -60,20 +74,21 @@ struct LogitsCase {
   }
 
   static constexpr int64_t vocab = 2 * kHeadTileIds + 1003, stride = 2 * kHeadTileIds + 1008;
+  static constexpr int64_t kFirstRow = 1000;  // what the other ids' rows call the first
   double temperature;
-  at::Tensor logits, labels, allowed, grad, limit, log_prob, grad_logits, entropy, largest, below, from;
+  at::Tensor logits, labels, allowed, grad, log_prob, log_likelihood, grad_logits, entropy;
+  at::Tensor excluded = at::zeros({kRows}, at::kLong), other_rows = at::empty({0}, at::kLong),
+             other_ids = at::empty({0}, at::kLong);
 };
 
 struct LogitsResults {
-  at::Tensor log_prob, entropy, largest, below, from, factor, label_factor, weights;
+  at::Tensor log_prob, log_likelihood, entropy, factor, label_factor, weights;
 };
 
 void check_logits(const LogitsCase& work, const LogitsResults& r) {
   check_rounded("log-probability", r.log_prob, work.log_prob, 2e-5, 2e-6);
+  check_rounded("log-likelihood", r.log_likelihood, work.log_likelihood, 2e-5, 2e-6);
   check_rounded("entropy", r.entropy, work.entropy, 2e-5, 1e-5);
-  check_rounded("largest probability", r.largest, work.largest, 1e-6, 2e-5);
-  check_rounded("mass below the limit", r.below, work.below, 1e-6, 2e-5);
-  check_rounded("mass from the limit on", r.from, work.from, 1e-6, 2e-5);
   // The gradient of the logits, as its products see it.
   at::Tensor mine = r.weights.cpu().to(at::kDouble) * r.factor.cpu().to(at::kDouble).unsqueeze(1);
   CHECK(mine.slice(1, LogitsCase::vocab).abs().max().item<double>() == 0);
@@ -111,7 +126,8 @@ struct ProductsCase {
 };
 
 LogitsCase some_logits() {
-  return GENERATE(LogitsCase(1.0, true), LogitsCase(0.7, true), LogitsCase(1.3, false));
+  return GENERATE(LogitsCase(1.0, true, false), LogitsCase(0.7, true, false), LogitsCase(1.3, false, false),
+                  LogitsCase(1.0, true, true), LogitsCase(0.7, true, true), LogitsCase(1.3, false, true));
 }
 
 template <class Element>
@@ -133,9 +149,15 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                  weights = machine.unwritten({kRows, LogitsCase::stride}, at::kBFloat16),
                  references = machine.unwritten({work.tiles(), kRows}, at::kFloat), none = 0;
   const float scale = 1.4426950408889634f / static_cast<float>(work.temperature);
-  std::vector<uint64_t> tiles;
+  const int64_t many = work.other_ids.numel();
+  struct Others {
+    int64_t count, first_row;
+    uint64_t rows, ids, logits;
+  } const others = {many, LogitsCase::kFirstRow, machine.upload(at::constant_pad_nd(work.other_rows, {0, 1})),
+                    machine.upload(at::constant_pad_nd(work.other_ids, {0, 1})),
+                    machine.unwritten({many + 1}, at::kFloat)};
   for (int64_t tile = 0; tile < work.tiles(); ++tile) {
-    tiles.push_back(machine.upload(work.tile_logits(tile)));
+    const uint64_t logits = machine.upload(work.tile_logits(tile));
     const int64_t first = tile * kHeadTileIds, left = LogitsCase::stride - first;
     struct {
       uint64_t logits, allowed, labels;
@@ -145,7 +167,7 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
       uint64_t tile_reference;
       float scale;
       int32_t first, ids, padded_ids;
-    } const arguments = {tiles.back(),
+    } const arguments = {logits,
                          allowed + static_cast<uint64_t>(first),
                          labels,
                          state,
@@ -157,11 +179,18 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                          static_cast<int32_t>(work.ids(tile)),
                          static_cast<int32_t>(std::min(left, kHeadTileIds))};
     machine.launch({"head_tile_row"}, {kRows, 1, 1}, 512, arguments);
+    struct {
+      uint64_t logits, allowed;
+      Others others;
+      float scale;
+      int32_t first, ids;
+    } const of_others = {logits, arguments.allowed, others, scale, arguments.first, arguments.ids};
+    machine.launch({"head_other_logit"}, {1, 1, 1}, 256, of_others);
   }
-  const uint64_t log_prob = floats(), entropy = floats(), largest = floats(), log_sum = floats();
+  const uint64_t log_prob = floats(), entropy = floats();
   struct {
     State state;
-    uint64_t log_prob, entropy, largest, log_sum, weights;
+    uint64_t log_prob, entropy, weights;
     int64_t weights_stride;
     uint64_t tile_reference;
     int64_t tile_reference_stride;
@@ -174,8 +203,6 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
   } const rows = {state,
                   log_prob,
                   entropy,
-                  largest,
-                  log_sum,
                   weights,
                   LogitsCase::stride,
                   references,
@@ -185,34 +212,35 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                   static_cast<int32_t>(work.tiles()),
                   static_cast<int32_t>(LogitsCase::vocab)};
   machine.launch({"head_rowE"}, {kRows, 1, 1}, 256, rows);
-  const uint64_t below = floats(), from = floats(), limit = machine.upload(work.limit);
-  for (int64_t tile = 0; tile < work.tiles(); ++tile) {
-    struct {
-      uint64_t logits, allowed, log_sum, limit, below, from;
-      float scale;
-      int32_t ids;
-      int8_t is_first;
-    } const arguments = {tiles[static_cast<size_t>(tile)],
-                         allowed + static_cast<uint64_t>(tile * kHeadTileIds),
-                         log_sum,
-                         limit,
-                         below,
-                         from,
-                         scale,
-                         static_cast<int32_t>(work.ids(tile)),
-                         tile == 0};
-    machine.launch({"head_mass_row"}, {kRows, 1, 1}, 512, arguments);
-  }
+  const uint64_t log_likelihood = floats(), odds = floats();
+  struct {
+    uint64_t excluded;
+    Others others;
+    State state;
+    uint64_t log_prob, log_likelihood, odds, weights;
+    int64_t weights_stride;
+    int32_t rows;
+  } const exclusion = {machine.upload(work.excluded),
+                       others,
+                       state,
+                       log_prob,
+                       log_likelihood,
+                       odds,
+                       weights,
+                       LogitsCase::stride,
+                       static_cast<int32_t>(kRows)};
+  machine.launch({"head_excluded_row"}, {1, 1, 1}, 256, exclusion);
   const uint64_t factor = floats(), label_factor = floats(),
                  scaled = machine.unwritten({kRows, kWidth}, at::kBFloat16);
   const at::Tensor hidden = at::randn({kRows, kWidth}).to(at::kBFloat16);
   struct {
-    uint64_t grad, log_prob, sum, hidden, factor, label_factor, scaled;
+    uint64_t grad, log_prob, sum, odds, hidden, factor, label_factor, scaled;
     float inverse_temperature;
     int32_t width;
   } const factors = {machine.upload(work.grad),
                      log_prob,
                      state.sum,
+                     odds,
                      machine.upload(hidden),
                      factor,
                      label_factor,
@@ -221,9 +249,8 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                      static_cast<int32_t>(kWidth)};
   machine.launch({"head_factor_row"}, {kRows, 1, 1}, 256, factors);
   const auto row = [&](uint64_t address) { return machine.download(address, {kRows}, at::kFloat); };
-  check_logits(
-      work, {row(log_prob), row(entropy), row(largest), row(below), row(from), row(factor), row(label_factor),
-             machine.download(weights, {kRows, LogitsCase::stride}, at::kBFloat16)});
+  check_logits(work, {row(log_prob), row(log_likelihood), row(entropy), row(factor), row(label_factor),
+                      machine.download(weights, {kRows, LogitsCase::stride}, at::kBFloat16)});
   check_rounded("scaled rows", machine.download(scaled, {kRows, kWidth}, at::kBFloat16),
                 hidden.to(at::kDouble) * row(factor).to(at::kDouble).unsqueeze(1), 0);
 }
@@ -263,23 +290,29 @@ TEST_CASE("softmax by tiles and the head's gradient equal fp64, on a GPU", "[hea
   const auto floats = [](const at::Tensor& x) { return x.const_data_ptr<float>(); };
   {
     const LogitsCase work = some_logits();
-    const at::Tensor rows = empty({13, kRows}, at::kFloat), grad = on_gpu(work.grad),
-                     limit = on_gpu(work.limit), allowed = on_gpu(at::constant_pad_nd(work.allowed, {0, 1})),
-                     labels = on_gpu(work.labels),
+    const at::Tensor rows = empty({11, kRows}, at::kFloat), grad = on_gpu(work.grad),
+                     allowed = on_gpu(at::constant_pad_nd(work.allowed, {0, 1})),
+                     labels = on_gpu(work.labels), excluded = on_gpu(work.excluded),
+                     other_rows = on_gpu(work.other_rows), other_ids = on_gpu(work.other_ids),
+                     other_logits = empty({work.other_ids.numel()}, at::kFloat),
                      weights = empty({kRows, LogitsCase::stride}, at::kBFloat16),
                      references = empty({work.tiles(), kRows}, at::kFloat);
     const auto row = [&](int64_t i) { return at_row<float>(rows, i); };
     const gpu::HeadRowState state = {row(0), row(1), row(2), row(3), row(4)};
     const auto* may = static_cast<const uint8_t*>(allowed.const_data_ptr());
     const auto temperature = static_cast<float>(work.temperature);
-    std::vector<at::Tensor> tiles;
+    const gpu::HeadOthers others = {.count = other_ids.numel(),
+                                    .first_row = LogitsCase::kFirstRow,
+                                    .rows = other_rows.const_data_ptr<int64_t>(),
+                                    .ids = other_ids.const_data_ptr<int64_t>(),
+                                    .logits = other_logits.mutable_data_ptr<float>()};
     for (int64_t tile = 0; tile < work.tiles(); ++tile) {
-      tiles.push_back(on_gpu(work.tile_logits(tile)));
+      const at::Tensor logits = on_gpu(work.tile_logits(tile));
       gpu::head_tile({.rows = kRows,
                       .vocab = LogitsCase::vocab,
                       .first = tile * kHeadTileIds,
                       .ids = work.ids(tile),
-                      .logits = floats(tiles.back()),
+                      .logits = floats(logits),
                       .allowed = may,
                       .labels = labels.const_data_ptr<int64_t>(),
                       .temperature = temperature,
@@ -288,6 +321,13 @@ TEST_CASE("softmax by tiles and the head's gradient equal fp64, on a GPU", "[hea
                       .weights_stride = LogitsCase::stride,
                       .tile_reference = at_row<float>(references, tile)},
                      stream);
+      gpu::head_other_logits({.first = tile * kHeadTileIds,
+                              .ids = work.ids(tile),
+                              .logits = floats(logits),
+                              .allowed = may,
+                              .temperature = temperature,
+                              .others = others},
+                             stream);
     }
     gpu::head_rows({.rows = kRows,
                     .tiles = work.tiles(),
@@ -295,37 +335,32 @@ TEST_CASE("softmax by tiles and the head's gradient equal fp64, on a GPU", "[hea
                     .state = state,
                     .log_prob = row(5),
                     .entropy = row(6),
-                    .largest = row(7),
-                    .log_sum = row(8),
                     .weights = bf16(weights),
                     .weights_stride = LogitsCase::stride,
                     .tile_reference = floats(references),
                     .tile_reference_stride = kRows},
                    stream);
-    for (int64_t tile = 0; tile < work.tiles(); ++tile)
-      gpu::head_mass({.rows = kRows,
-                      .vocab = LogitsCase::vocab,
-                      .first = tile * kHeadTileIds,
-                      .ids = work.ids(tile),
-                      .logits = floats(tiles[static_cast<size_t>(tile)]),
-                      .allowed = may,
-                      .temperature = temperature,
-                      .log_sum = row(8),
-                      .limit = floats(limit),
-                      .below = row(9),
-                      .from = row(10)},
-                     stream);
+    gpu::head_excluded({.rows = kRows,
+                        .excluded = excluded.const_data_ptr<int64_t>(),
+                        .others = others,
+                        .state = state,
+                        .log_prob = row(5),
+                        .log_likelihood = row(9),
+                        .odds = row(10),
+                        .weights = bf16(weights),
+                        .weights_stride = LogitsCase::stride},
+                       stream);
     gpu::head_factors({.rows = kRows,
                        .grad = floats(grad),
                        .log_prob = row(5),
                        .sum = row(2),
+                       .odds = row(10),
                        .temperature = temperature,
-                       .factor = row(11),
-                       .label_factor = row(12)},
+                       .factor = row(7),
+                       .label_factor = row(8)},
                       stream);
     const at::Tensor on_host = rows.cpu();
-    check_logits(work, {on_host[5], on_host[6], on_host[7], on_host[9], on_host[10], on_host[11], on_host[12],
-                        weights});
+    check_logits(work, {on_host[5], on_host[9], on_host[6], on_host[7], on_host[8], weights});
   }
   const ProductsCase work;
   const at::Tensor product = on_gpu(work.product), factor = on_gpu(work.factor),

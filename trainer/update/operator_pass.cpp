@@ -99,12 +99,6 @@ ScoredChunk OperatorPass::score(const at::Tensor& logits, const PackedBatch& bat
   const auto values = all.detach();
   // The clamp turns 0 * -inf of forbidden ids into 0.
   chunk.entropy = (values.exp() * values.clamp_min(-1e30)).sum(-1).neg();
-  if (!batch.mass_limits.defined()) return chunk;
-  chunk.largest = values.amax(-1).exp();
-  const auto probabilities = values.exp();
-  const auto is_below = probabilities.lt(chunk.part(batch.mass_limits).unsqueeze(1));
-  chunk.mass_below = probabilities.masked_fill(is_below.logical_not(), 0).sum(-1);
-  chunk.mass_from = probabilities.masked_fill(is_below, 0).sum(-1);
   return chunk;
 }
 

@@ -48,12 +48,10 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
   run_passes(
       packs, settings_.surrogate.temperature,
       [&](const PackedBatch& batch, const ScoredChunk& chunk) {
-        const ScoredTokens tokens{
-            .chunk = chunk,
-            .old_log_probs = chunk.part(batch.old_log_probs),
-            .reference_log_probs = chunk.part(batch.reference_log_probs),
-            .advantages = chunk.part(batch.advantages),
-            .mass_limits = batch.mass_limits.defined() ? chunk.part(batch.mass_limits) : at::Tensor()};
+        const ScoredTokens tokens{.chunk = chunk,
+                                  .old_log_probs = chunk.part(batch.old_log_probs),
+                                  .reference_log_probs = chunk.part(batch.reference_log_probs),
+                                  .advantages = chunk.part(batch.advantages)};
         const TokenLosses terms = objective.losses(tokens, settings_.surrogate);
         const auto loss = (chunk.part(batch.weights) * terms.losses).sum();
         std::vector<at::Tensor> values = {loss, chunk.entropy.sum()};

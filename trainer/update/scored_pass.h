@@ -23,9 +23,6 @@ struct ScoredChunk {
   at::Tensor log_probs;  // differentiable: of the label, or of drawing none of the token's excluded ids
                          // (ScoredToken)
   at::Tensor entropy;    // of the policy's distribution
-  // Of batches with mass_limits alone: the largest probability, and the mass of the ids whose probability is
-  // below the limit, and of the others. Each is a sum of its own, so that the smaller one is precise.
-  at::Tensor largest, mass_below, mass_from;
 
   // The chunk's part of one of the batch's [scored] tensors.
   at::Tensor part(const at::Tensor& per_token) const;

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "common/error.h"
-#include "policy/gpu/head/head_kernels.h"
 #include "policy/gpu/tensor_pointers.h"
 #include "policy/pass/policy_pass.h"
 
@@ -22,10 +21,8 @@ enum RowArray : int64_t {
   kLabel,
   kLogProb,
   kEntropy,
-  kLargest,
-  kLogSum,
-  kBelow,
-  kFrom,
+  kLogLikelihood,
+  kOdds,
   kFactor,
   kLabelFactor,
   kTileReferences
@@ -87,44 +84,79 @@ at::Tensor FusedHead::tile_logits(const at::Tensor& hidden, int64_t first, int64
   return out;
 }
 
-FusedHead::Scores FusedHead::score(const at::Tensor& hidden, const at::Tensor& labels,
-                                   const at::Tensor& limits, const at::Tensor& named, double temperature,
-                                   bool keeps) {
-  const at::NoGradGuard guard;
-  const int64_t rows = hidden.size(0);
-  BICRL_CHECK(rows <= rows_per_chunk_, "a chunk of ", rows, " rows, there is room for ", rows_per_chunk_);
-  temperature_ = temperature;
-  const HeadRowState state = {row(kBest), row(kReference), row(kSum), row(kMoment), row(kLabel)};
+HeadRowState FusedHead::state() const {
+  return {row(kBest), row(kReference), row(kSum), row(kMoment), row(kLabel)};
+}
+
+void FusedHead::exclude(int64_t rows, const at::Tensor& counts, const HeadOthers& others, bool keeps) {
+  head_excluded({.rows = rows,
+                 .excluded = int64s(counts),
+                 .others = others,
+                 .state = state(),
+                 .log_prob = row(kLogProb),
+                 .log_likelihood = row(kLogLikelihood),
+                 .odds = row(kOdds),
+                 .weights = keeps ? bf16(weights_) : nullptr,
+                 .weights_stride = weights_.size(1)},
+                current_stream());
+}
+
+// A tile's logits are gone when the next one's are made.
+void FusedHead::pass_tiles(const at::Tensor& hidden, const at::Tensor& labels, const HeadOthers& others,
+                           bool keeps) {
   const auto* allowed = static_cast<const uint8_t*>(allowed_.const_data_ptr());
-  const auto each_tile = [&](const auto& work) {
-    for (int64_t first = 0; first < vocab_; first += kHeadTileIds) {
-      const int64_t ids = std::min(kHeadTileIds, vocab_ - first);
-      work(first, ids, fp32(tile_logits(hidden, first, ids)));
-    }
-  };
-  each_tile([&](int64_t first, int64_t ids, const float* logits) {
-    head_tile({.rows = rows,
+  const auto temperature = static_cast<float>(temperature_);
+  for (int64_t first = 0; first < vocab_; first += kHeadTileIds) {
+    const int64_t ids = std::min(kHeadTileIds, vocab_ - first);
+    const float* const logits = fp32(tile_logits(hidden, first, ids));
+    head_tile({.rows = hidden.size(0),
                .vocab = vocab_,
                .first = first,
                .ids = ids,
                .logits = logits,
                .allowed = allowed,
                .labels = int64s(labels),
-               .temperature = static_cast<float>(temperature),
-               .state = state,
+               .temperature = temperature,
+               .state = state(),
                .weights = keeps ? bf16(weights_) : nullptr,
                .weights_stride = weights_.size(1),
                .tile_reference = row(kTileReferences + first / kHeadTileIds)},
               current_stream());
-  });
+    head_other_logits({.first = first,
+                       .ids = ids,
+                       .logits = logits,
+                       .allowed = allowed,
+                       .temperature = temperature,
+                       .others = others},
+                      current_stream());
+  }
+}
+
+FusedHead::Scores FusedHead::score(const at::Tensor& hidden, const at::Tensor& labels,
+                                   const Excluded& excluded, const at::Tensor& named, double temperature,
+                                   bool keeps) {
+  const at::NoGradGuard guard;
+  const int64_t rows = hidden.size(0);
+  BICRL_CHECK(rows <= rows_per_chunk_, "a chunk of ", rows, " rows, there is room for ", rows_per_chunk_);
+  temperature_ = temperature;
+  excludes_ = excluded.counts.defined();
+  at::Tensor other_logits;
+  HeadOthers others;
+  if (excludes_ && excluded.other_ids.defined()) {
+    other_logits = at::empty(excluded.other_ids.sizes(), logits_.options());
+    others = {.count = other_logits.numel(),
+              .first_row = excluded.first_row,
+              .rows = int64s(excluded.other_rows),
+              .ids = int64s(excluded.other_ids),
+              .logits = fp32(other_logits)};
+  }
+  pass_tiles(hidden, labels, others, keeps);
   head_rows({.rows = rows,
              .tiles = tiles_of(vocab_),
              .vocab = vocab_,
-             .state = state,
+             .state = state(),
              .log_prob = row(kLogProb),
              .entropy = row(kEntropy),
-             .largest = row(kLargest),
-             .log_sum = row(kLogSum),
              .weights = keeps ? bf16(weights_) : nullptr,
              .weights_stride = weights_.size(1),
              .tile_reference = row(kTileReferences),
@@ -132,25 +164,9 @@ FusedHead::Scores FusedHead::score(const at::Tensor& hidden, const at::Tensor& l
              .row_index = int64s(named),
              .fault = operations_.fault_record(PolicyPass::head_stage(policy_.config().layers))},
             current_stream());
-  if (limits.defined())
-    each_tile([&](int64_t first, int64_t ids, const float* logits) {
-      head_mass({.rows = rows,
-                 .vocab = vocab_,
-                 .first = first,
-                 .ids = ids,
-                 .logits = logits,
-                 .allowed = allowed,
-                 .temperature = static_cast<float>(temperature),
-                 .log_sum = row(kLogSum),
-                 .limit = fp32(limits),
-                 .below = row(kBelow),
-                 .from = row(kFrom)},
-                current_stream());
-    });
+  if (excludes_) exclude(rows, excluded.counts, others, keeps);
   const auto result = [&](int64_t index) { return rows_[index].narrow(0, 0, rows); };
-  const at::Tensor none;
-  return {result(kLogProb), result(kEntropy), result(kLargest), limits.defined() ? result(kBelow) : none,
-          limits.defined() ? result(kFrom) : none};
+  return {result(excludes_ ? kLogLikelihood : kLogProb), result(kEntropy)};
 }
 
 void FusedHead::gradient(const at::Tensor& grad, const at::Tensor& hidden, const at::Tensor& labels,
@@ -164,6 +180,7 @@ void FusedHead::gradient(const at::Tensor& grad, const at::Tensor& hidden, const
                 .grad = fp32(grad),
                 .log_prob = row(kLogProb),
                 .sum = row(kSum),
+                .odds = excludes_ ? row(kOdds) : nullptr,
                 .temperature = static_cast<float>(temperature_),
                 .hidden = bf16(hidden),
                 .factor = row(kFactor),

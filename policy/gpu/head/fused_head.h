@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "policy/gpu/head/head_kernels.h"
 #include "policy/gpu/pass/gpu_pass_operations.h"
 #include "policy/transformer.h"
 
@@ -29,14 +30,19 @@ class FusedHead {
 
   // [rows] fp32, of views that the next score() overwrites.
   struct Scores {
-    at::Tensor log_prob;          // of the labels
-    at::Tensor entropy, largest;  // of the distribution; its largest probability
-    at::Tensor below, from;       // mass of ids whose probability is below the limit, and of the others
+    at::Tensor log_prob;  // of the labels, or of drawing none of the excluded ids
+    at::Tensor entropy;   // of the distribution
   };
-  // hidden: [rows, hidden]; labels: [rows] int64; limits: [rows] fp32, or undefined: no masses, which cost
-  // another product. named: [rows] int64, what a row is called if it is not finite. With `keeps` a gradient()
-  // may follow.
-  Scores score(const at::Tensor& hidden, const at::Tensor& labels, const at::Tensor& limits,
+  // Ids of which rows drew none.
+  struct Excluded {
+    at::Tensor counts;  // [rows] int64, with the label; 0: the row drew its label. Undefined: all did
+    // Those beside the labels. Undefined: there are none.
+    at::Tensor other_rows, other_ids;  // [others] int64, row by row
+    int64_t first_row = 0;             // what other_rows call the first row
+  };
+  // hidden: [rows, hidden]; labels: [rows] int64. named: [rows] int64, what a row is called if it is not
+  // finite. With `keeps` a gradient() may follow.
+  Scores score(const at::Tensor& hidden, const at::Tensor& labels, const Excluded& excluded,
                const at::Tensor& named, double temperature, bool keeps);
   // Of the rows of the last score(): writes the gradient of the hidden rows, given that of log_prob, and adds
   // to the weight's [vocab, hidden] fp32, unless undefined (a frozen head).
@@ -46,11 +52,17 @@ class FusedHead {
  private:
   at::Tensor tile_logits(const at::Tensor& hidden, int64_t first, int64_t ids);
   float* row(int64_t index) const;
+  HeadRowState state() const;
+  // The state of rows, their weights with `keeps`, and the others' logits, over all tiles.
+  void pass_tiles(const at::Tensor& hidden, const at::Tensor& labels, const HeadOthers& others, bool keeps);
+  // Of rows whose state is complete.
+  void exclude(int64_t rows, const at::Tensor& counts, const HeadOthers& others, bool keeps);
 
   const Transformer& policy_;
   GpuPassOperations& operations_;
   int64_t vocab_, rows_per_chunk_;
   double temperature_ = 1;  // of the last score()
+  bool excludes_ = false;   // likewise
   at::Tensor allowed_;      // [vocab, padded to a multiple of four]
   at::Tensor logits_;       // [rows, tile] fp32
   at::Tensor weights_;      // [rows, vocab, padded] bf16

@@ -1,12 +1,13 @@
 // What the head's gradient takes beside matrix products, on the device.
 #pragma once
+#include "policy/gpu/head/head_excluded.cuh"
 #include "policy/gpu/head/head_kernels.h"
 #include "policy/gpu/pass/pass_elements.cuh"
 
 namespace bicrl::gpu {
 
 struct FactorArguments {
-  const float *grad, *log_prob, *sum;
+  const float *grad, *log_prob, *sum, *odds;
   const __nv_bfloat16* hidden;
   float *factor, *label_factor;
   __nv_bfloat16* scaled;
@@ -15,14 +16,17 @@ struct FactorArguments {
 };
 
 // With p the probabilities and g the gradient of log p(label): that of logit v is g (1 - p) / T for the label
-// and -g p / T for the others, of which p is the weight over the sum.
+// and -g p / T for the others, of which p is the weight over the sum. Of rows that exclude the label
+// head_excluded.cuh has the formula.
 __global__ void __launch_bounds__(kPassThreads) head_factor_row(const FactorArguments a) {
   const int64_t row = blockIdx.x;
   const float g = a.grad[row] * a.inverse_temperature;
-  const float factor = -g / a.sum[row];
+  const float odds = a.odds ? a.odds[row] : kDrewLabel;
+  const float factor = g * odds / a.sum[row];
   if (threadIdx.x == 0) {
+    const float log_prob = a.log_prob[row];
     a.factor[row] = factor;
-    a.label_factor[row] = -g * expm1f(a.log_prob[row]);
+    a.label_factor[row] = odds == 0 ? 0.0f : -g * (odds == kDrewLabel ? expm1f(log_prob) : expf(log_prob));
   }
   if (!a.scaled) return;
   for (int at = threadIdx.x * BfPack::kSize; at < a.width; at += kPassThreads * BfPack::kSize) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/error.h"
+#include "policy/gpu/head/head_excluded.cuh"
 #include "policy/gpu/head/head_gradient.cuh"
 #include "policy/gpu/head/head_softmax.cuh"
 #include "policy/gpu/launch_check.h"
@@ -26,25 +27,32 @@ void head_tile(const HeadTile& work, Stream stream) {
 void head_rows(const HeadRows& work, Stream stream) {
   if (work.rows == 0) return;
   head_row<<<static_cast<unsigned>(work.rows), kPassThreads, 0, stream>>>(
-      {work.state, work.log_prob, work.entropy, work.largest, work.log_sum, on_device(work.weights),
-       work.weights_stride, work.tile_reference, work.tile_reference_stride, work.row_index, work.fault,
+      {work.state, work.log_prob, work.entropy, on_device(work.weights), work.weights_stride,
+       work.tile_reference, work.tile_reference_stride, work.row_index, work.fault,
        static_cast<int>(work.tiles), static_cast<int>(work.vocab)});
   check_launch("head_rows");
 }
 
-void head_mass(const HeadMass& work, Stream stream) {
+void head_other_logits(const HeadOtherLogits& work, Stream stream) {
+  if (work.others.count == 0) return;
+  head_other_logit<<<pass_blocks(work.others.count), kPassThreads, 0, stream>>>(
+      {work.logits, work.allowed + work.first, work.others, kLog2e / work.temperature,
+       static_cast<int>(work.first), static_cast<int>(work.ids)});
+  check_launch("head_other_logits");
+}
+
+void head_excluded(const HeadExcluded& work, Stream stream) {
   if (work.rows == 0) return;
-  BICRL_CHECK(work.ids > 0 && work.ids <= kHeadTileIds, "tile of ", work.ids, " ids");
-  head_mass_row<<<static_cast<unsigned>(work.rows), kHeadThreads, 0, stream>>>(
-      {work.logits, work.allowed + work.first, work.log_sum, work.limit, work.below, work.from,
-       kLog2e / work.temperature, static_cast<int>(work.ids), work.first == 0});
-  check_launch("head_mass");
+  head_excluded_row<<<pass_blocks(work.rows * kWarp), kPassThreads, 0, stream>>>(
+      {work.excluded, work.others, work.state, work.log_prob, work.log_likelihood, work.odds,
+       on_device(work.weights), work.weights_stride, static_cast<int>(work.rows)});
+  check_launch("head_excluded");
 }
 
 void head_factors(const HeadFactors& work, Stream stream) {
   if (work.rows == 0) return;
   head_factor_row<<<static_cast<unsigned>(work.rows), kPassThreads, 0, stream>>>(
-      {work.grad, work.log_prob, work.sum, on_device(work.hidden), work.factor, work.label_factor,
+      {work.grad, work.log_prob, work.sum, work.odds, on_device(work.hidden), work.factor, work.label_factor,
        on_device(work.scaled), 1 / work.temperature, static_cast<int>(work.width)});
   check_launch("head_factors");
 }

@@ -6,6 +6,8 @@
 // to its largest: relative precision is that of bf16 wherever the row's sum ends up, and the gradient of the
 // logits is a row's factor times its weights, so that it is never written. The label is left out of the
 // weights, as its gradient is a difference of numbers near to one; it is added in fp32.
+//
+// A row may score, instead of its label, that it drew none of several ids, of which the label is one.
 #pragma once
 #include <cstdint>
 
@@ -46,8 +48,6 @@ struct HeadRows {
   HeadRowState state{};
   float* log_prob = nullptr;  // [rows] of the label
   float* entropy = nullptr;   // [rows]
-  float* largest = nullptr;   // [rows] the largest probability
-  float* log_sum = nullptr;   // [rows] to the base of 2, absolute
   // Weights are brought to the row's last reference: few rows have a tile with another.
   BFloat16* weights = nullptr;
   int64_t weights_stride = 0;
@@ -58,27 +58,49 @@ struct HeadRows {
 };
 void head_rows(const HeadRows& work, Stream stream);
 
-// Probability mass of the allowed ids of a tile on either side of a row's limit, added up over tiles.
-struct HeadMass {
-  int64_t rows = 0, vocab = 0, first = 0, ids = 0;
-  const float* logits = nullptr;
-  const uint8_t* allowed = nullptr;
-  float temperature = 1;
-  const float* log_sum = nullptr;  // [rows] of HeadRows
-  const float* limit = nullptr;    // [rows] a probability
-  float* below = nullptr;          // [rows] of ids with a probability below the limit
-  float* from = nullptr;           // [rows] of the others
+// Excluded ids of rows beside their labels, row by row.
+struct HeadOthers {
+  int64_t count = 0;
+  int64_t first_row = 0;          // what `rows` call the first row
+  const int64_t* rows = nullptr;  // [count] ascending
+  const int64_t* ids = nullptr;   // [count]
+  float* logits = nullptr;        // [count] at the temperature and to the base of 2
 };
-void head_mass(const HeadMass& work, Stream stream);
 
-// From the gradient of each row's log-probability: the factor of its weights in the gradient of its logits,
+// The logits of those that lie in a tile.
+struct HeadOtherLogits {
+  int64_t first = 0, ids = 0;        // of the tile
+  const float* logits = nullptr;     // [rows, kHeadTileIds]
+  const uint8_t* allowed = nullptr;  // [vocab]
+  float temperature = 1;
+  HeadOthers others{};
+};
+void head_other_logits(const HeadOtherLogits& work, Stream stream);
+
+// Log-likelihoods of rows, after head_rows(): of the label, or of drawing none of the excluded ids.
+struct HeadExcluded {
+  int64_t rows = 0;
+  const int64_t* excluded = nullptr;  // [rows] how many ids, with the label; 0: the row drew its label
+  HeadOthers others{};
+  HeadRowState state{};
+  const float* log_prob = nullptr;  // [rows] of the label
+  float* log_likelihood = nullptr;  // [rows]
+  // [rows] of the excluded mass; -1 if the row drew its label, 0 if its likelihood is bounded.
+  float* odds = nullptr;
+  BFloat16* weights = nullptr;  // [rows, weights_stride], where ids are excluded; null: not asked for
+  int64_t weights_stride = 0;
+};
+void head_excluded(const HeadExcluded& work, Stream stream);
+
+// From the gradient of each row's log-likelihood: the factor of its weights in the gradient of its logits,
 // what remains for its label, and the hidden rows times the factor, whose products with the weights sum up to
 // the gradient of the head's weight.
 struct HeadFactors {
   int64_t rows = 0, width = 0;
-  const float* grad = nullptr;      // [rows] of log_prob
-  const float* log_prob = nullptr;  // [rows]
+  const float* grad = nullptr;      // [rows] of the log-likelihood
+  const float* log_prob = nullptr;  // [rows] of the label
   const float* sum = nullptr;       // [rows] of HeadRowState
+  const float* odds = nullptr;      // [rows] of HeadExcluded; null: all rows drew their labels
   float temperature = 1;
   const BFloat16* hidden = nullptr;  // [rows, width]
   float* factor = nullptr;           // [rows]

@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kHeadThreads) head_tile_row(const TileArgument
 
 struct RowsArguments {
   HeadRowState state;
-  float *log_prob, *entropy, *largest, *log_sum;
+  float *log_prob, *entropy;
   __nv_bfloat16* weights;
   int64_t weights_stride;
   const float* tile_reference;
@@ -139,8 +139,6 @@ __global__ void __launch_bounds__(kPassThreads) head_row(const RowsArguments a) 
     const float log_prob = (a.state.label[row] - reference - log_sum) * kLn2;
     a.log_prob[row] = log_prob;
     a.entropy[row] = (log_sum - a.state.moment[row] / sum) * kLn2;
-    a.largest[row] = exp2f(a.state.best[row] - reference - log_sum);
-    a.log_sum[row] = reference + log_sum;
     note_fault(a.fault, a.row_index ? a.row_index[row] : row, log_prob);
   }
   if (!a.weights) return;
@@ -155,44 +153,6 @@ __global__ void __launch_bounds__(kPassThreads) head_row(const RowsArguments a) 
       narrow(widen(weight) * factor, weight);
     }
   }
-}
-
-struct MassArguments {
-  const float* logits;
-  const uint8_t* allowed;
-  const float *log_sum, *limit;
-  float *below, *from;
-  float scale;
-  int ids;
-  bool is_first;
-};
-
-__global__ void __launch_bounds__(kHeadThreads) head_mass_row(const MassArguments a) {
-  __shared__ float2 sums[kHeadThreads / kWarp];
-  const int64_t row = blockIdx.x;
-  TileLogits tile;
-  tile.load(a.logits + row * kHeadTileIds, a.allowed, a.ids, a.scale);
-  const float log_sum = a.log_sum[row], limit = a.limit[row];
-  float2 mine = {0, 0};
-#pragma unroll
-  for (int m = 0; m < kHeadMoves; ++m)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float probability = exp2f(tile.values[m][i] - log_sum);
-      (probability < limit ? mine.x : mine.y) += probability;
-    }
-  mine.x = sum_of_warp(mine.x);
-  mine.y = sum_of_warp(mine.y);
-  if (threadIdx.x % kWarp == 0) sums[threadIdx.x / kWarp] = mine;
-  __syncthreads();
-  if (threadIdx.x > 0) return;
-  float2 total = {a.is_first ? 0.0f : a.below[row], a.is_first ? 0.0f : a.from[row]};
-  for (int w = 0; w < kHeadThreads / kWarp; ++w) {
-    total.x += sums[w].x;
-    total.y += sums[w].y;
-  }
-  a.below[row] = total.x;
-  a.from[row] = total.y;
 }
 
 }  // namespace bicrl::gpu

@@ -10,7 +10,12 @@ constexpr int kSampleWarps = kSampleThreads / kWarp;
 constexpr int kMoves = 4;  // of four logits, that a thread has under way: rows come from the device's memory
 constexpr int kScanned = kMoves * 4 * kWarp;  // ids that a warp sums up at a time
 
-// The logits of one row at the temperature.
+// Greedy draws are from the distribution at temperature 1.
+__device__ inline float inverse_temperature_of(float temperature) {
+  return temperature == 0 ? 1.0f : 1.0f / temperature;
+}
+
+// The logits of one row at the temperature, rounded before anything is made of them: in every kernel alike.
 struct LogitRow {
   const float* logits;
   const uint8_t* allowed;
@@ -18,7 +23,7 @@ struct LogitRow {
   float inverse_temperature;
 
   __device__ float operator[](int id) const {
-    return id < vocab && allowed[id] ? logits[id] * inverse_temperature : -INFINITY;
+    return id < vocab && allowed[id] ? __fmul_rn(logits[id], inverse_temperature) : -INFINITY;
   }
   // Those of four neighbours, from a multiple of four on; in one move where rows begin at such multiples.
   __device__ void load_four(int first, float (&x)[4]) const {
@@ -29,12 +34,16 @@ struct LogitRow {
     }
     const float4 all = *reinterpret_cast<const float4*>(logits + first);
     const uchar4 may = *reinterpret_cast<const uchar4*>(allowed + first);
-    x[0] = may.x ? all.x * inverse_temperature : -INFINITY;
-    x[1] = may.y ? all.y * inverse_temperature : -INFINITY;
-    x[2] = may.z ? all.z * inverse_temperature : -INFINITY;
-    x[3] = may.w ? all.w * inverse_temperature : -INFINITY;
+    x[0] = may.x ? __fmul_rn(all.x, inverse_temperature) : -INFINITY;
+    x[1] = may.y ? __fmul_rn(all.y, inverse_temperature) : -INFINITY;
+    x[2] = may.z ? __fmul_rn(all.z, inverse_temperature) : -INFINITY;
+    x[3] = may.w ? __fmul_rn(all.w, inverse_temperature) : -INFINITY;
   }
 };
+
+__device__ inline float log_prob_of(float x, const RowScale& scale) {
+  return __fsub_rn(__fsub_rn(x, scale.best), scale.log_total);
+}
 
 // Grows with x.
 __device__ inline unsigned order_of(float x) {

@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kSampleThreads) sample_row(const SampleRows wo
   if (work.first + r >= *work.count) return;
   const bool greedy = work.temperature == 0;
   const LogitRow row = {work.logits + r * work.vocab, work.allowed, static_cast<int>(work.vocab),
-                        greedy ? 1.0f : 1.0f / work.temperature};
+                        inverse_temperature_of(work.temperature)};
   float of_thread;
   const float best = weigh(row, of_thread, shared);
   const double total = total_of(shared);
@@ -119,7 +119,8 @@ __global__ void __launch_bounds__(kSampleThreads) sample_row(const SampleRows wo
   }
   const int id =
       greedy ? first_best_id(row, best, shared) : draw_id(row, kept, best, work.uniforms[r], shared);
-  const float log_prob = row[id] - best - static_cast<float>(log(total));
+  const RowScale scale = {best, static_cast<float>(log(total))};
+  const float log_prob = log_prob_of(row[id], scale);
   float score = work.reference_confidence
                     ? static_cast<float>(exp(static_cast<double>(row[id] - best)) / restricted)
                     : expf(log_prob);
@@ -129,6 +130,7 @@ __global__ void __launch_bounds__(kSampleThreads) sample_row(const SampleRows wo
     work.drawn[r].token = id;
     work.drawn[r].log_prob = log_prob;
     work.drawn[r].score = score;
+    if (work.scales) work.scales[r] = scale;
   }
 }
 

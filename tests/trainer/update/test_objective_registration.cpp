@@ -1,5 +1,5 @@
-// An objective in a file of its own: from its registration to an update, its figures, and what it asks the
-// head for.
+// An objective in a file of its own: from its registration to an update, its figures, and what it scores at a
+// position.
 #include "tests/trainer/fixtures.h"
 #include "trainer/run/reports/step_metrics.h"
 
@@ -8,6 +8,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "common/rng.h"
 
@@ -19,19 +20,22 @@ using Catch::Matchers::WithinAbs;
 namespace {
 
 // The score-function estimator without a ratio: advantages times log-probabilities, in the sampler's
-// contexts. With a mass limit it also reports what the head knows of the distributions at even offsets of
-// blocks.
+// contexts. With `score_excluded` it scores at every position that it drew none of so many lowest ids.
 class ScoreFunction : public Objective {
  public:
   explicit ScoreFunction(const ConfigSection& section)
-      : mass_limit_(section.real("score_mass_limit", 0, 0, 1)) {}
+      : excluded_(section.integer("score_excluded", 0, 0, kVocab)) {}
 
   LiveSequence sequence(const Experience& experience, const PolicyConfig& config,
                         const UpdateKey&) const override {
     LiveSequence sequence = rollout_sequence(experience, config, 1);
+    if (excluded_ == 0) return sequence;
     for (NoisyBlock& noisy : sequence.noisy)
-      for (ScoredToken& token : noisy.scored)
-        if (token.offset % 2 == 0) token.mass_limit = mass_limit_;
+      for (ScoredToken& token : noisy.scored) {
+        token.label = 0;
+        token.excluded.resize(static_cast<size_t>(excluded_));
+        std::iota(token.excluded.begin(), token.excluded.end(), int64_t{0});
+      }
     return sequence;
   }
   int64_t rounds_of_block(int64_t denoise_steps) const override { return denoise_steps; }
@@ -42,27 +46,25 @@ class ScoreFunction : public Objective {
     TokenLosses terms{.losses = -tokens.advantages * tokens.chunk.log_probs,
                       .log_likelihoods = tokens.chunk.log_probs,
                       .figures = {tokens.chunk.log_probs.detach().sum()}};
-    if (mass_limit_ == 0) return terms;
-    const auto asked = [&](const at::Tensor& of_head) { return of_head * tokens.mass_limits.gt(0); };
-    terms.figures.push_back(asked(tokens.chunk.mass_below).sum());
-    terms.figures.push_back(asked(tokens.chunk.mass_from).sum());
-    terms.figures.push_back(asked(tokens.chunk.largest).max());
+    if (excluded_ > 0) {
+      const at::Tensor mass = -tokens.chunk.log_probs.detach().expm1();
+      terms.figures.insert(terms.figures.end(), {mass.sum(), mass.max()});
+    }
     return terms;
   }
   std::vector<UpdateFigure> figures() const override {
     std::vector<UpdateFigure> rows = {{.key = "mean_log_prob", .digits = 2, .text = " | log p {}"}};
-    if (mass_limit_ == 0) return rows;
-    rows.push_back({.key = "mass_below", .sum = UpdateSum::kTotal});
-    rows.push_back({.key = "mass_from", .sum = UpdateSum::kTotal});
-    rows.push_back({.key = "largest", .sum = UpdateSum::kLargest});
+    if (excluded_ == 0) return rows;
+    rows.push_back({.key = "excluded_mass", .sum = UpdateSum::kTotal});
+    rows.push_back({.key = "excluded_mass_largest", .sum = UpdateSum::kLargest});
     return rows;
   }
 
  private:
-  double mass_limit_;
+  int64_t excluded_;
 };
 
-const ObjectiveRegistration kRegistered("score_function", {"score_mass_limit"},
+const ObjectiveRegistration kRegistered("score_function", {"score_excluded"},
                                         [](const ConfigSection& section) {
                                           return std::make_shared<ScoreFunction>(section);
                                         });
@@ -119,38 +121,38 @@ TEST_CASE("a registered objective's figure reaches the step line and metrics.jso
   CHECK_FALSE(json.contains("kl"));
 }
 
-TEST_CASE("an objective learns a distribution's largest probability and masses below a limit") {
+TEST_CASE("an objective scores that positions drew none of several ids") {
   const PolicyConfig config = tiny_config(4);
-  constexpr double kLimit = 0.05;
+  constexpr int64_t kExcluded = 5;
   Transformer policy = tiny_policy(config, 2);
-  double below = 0, from = 0, largest = 0;
+  double total = 0, largest = 0;
+  Mean log_mass;
   std::vector<Experience> experiences;
   for (uint64_t key = 0; key < 5; ++key) {
     const TraceShape shape{.prompt_tokens = 8, .response_blocks = 1};
     experiences.push_back(random_experience(config, shape, key, 1.0, &policy));
     const Rollout& r = experiences.back().rollout;
-    for (int64_t offset = 0; offset < config.block_size; offset += 2) {
+    for (int64_t offset = 0; offset < config.block_size; ++offset) {
       // As the sampler saw the block when it accepted this token.
       std::vector<int64_t> block;
       for (size_t i = 0; i < r.step_map.size(); ++i)
         block.push_back(r.step_map[i] < r.step_map[offset] ? r.tokens[8 + i] : config.mask_token_id);
       const at::Tensor row =
           block_log_probs(policy, {r.tokens.begin(), r.tokens.begin() + 8}, block, 1)[offset].exp();
-      for (int64_t id = 0; id < config.vocab_size; ++id) {
-        const double p = row[id].item<double>();
-        (p < kLimit ? below : from) += p;
-        largest = std::max(largest, p);
-      }
+      const double mass = row.slice(0, 0, kExcluded).sum().item<double>();
+      total += mass;
+      largest = std::max(largest, mass);
+      log_mass.add(std::log(row.slice(0, kExcluded).sum().item<double>()));
     }
   }
   const UpdateStatistics s =
       gradient_of(policy, experiences,
-                  settings_with(concat("{objective: score_function, score_mass_limit: ", kLimit, "}")))
+                  settings_with(concat("{objective: score_function, score_excluded: ", kExcluded, "}")))
           .statistics;
-  CHECK_THAT(s["mass_below"], WithinAbs(below, 1e-5));
-  CHECK_THAT(s["mass_from"], WithinAbs(from, 1e-5));
-  CHECK_THAT(s["largest"], WithinAbs(largest, 1e-6));
-  CHECK((below > 0.5 && from > 0.5));
+  CHECK_THAT(s["excluded_mass"], WithinAbs(total, 1e-5));
+  CHECK_THAT(s["excluded_mass_largest"], WithinAbs(largest, 1e-6));
+  CHECK_THAT(s["mean_log_prob"], WithinAbs(log_mass.value(), 1e-5));
+  CHECK(total > 0.5);
 }
 
 TEST_CASE("objectives refuse unknown names, and parameters of one another") {
@@ -162,7 +164,7 @@ TEST_CASE("objectives refuse unknown names, and parameters of one another") {
   for (const char* other : {"coupled", "draws", "exact", "random_masking", "score_function"})
     CHECK_THROWS_WITH(objective_of(concat("{objective: ", other, ", shrink: 2}")),
                       ContainsSubstring("shrink") && ContainsSubstring("without 'objective: trace'"));
-  CHECK_THROWS_WITH(objective_of("{score_mass_limit: 0.5}"),
+  CHECK_THROWS_WITH(objective_of("{score_excluded: 2}"),
                     ContainsSubstring("without 'objective: score_function'"));
   CHECK_THROWS_AS(ObjectiveRegistration("trace", {}, {}), Error);
 }

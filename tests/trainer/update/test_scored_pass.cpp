@@ -164,36 +164,6 @@ TEST_CASE("the head of a full-precision policy is plain autograd, bit for bit") 
     }
 }
 
-TEST_CASE("masses on either side of a limit, and the largest probability, are the distribution's") {
-  const PolicyConfig config = wide_config(/*tied=*/false);
-  Transformer policy = tiny_policy(config, 3, at::kDouble);
-  PackedBatch batch = some_batch(config);
-  at::manual_seed(2);
-  batch.mass_limits = at::rand({batch.scored()}, at::kDouble).mul_(2e-5);
-  PackedAttention attention = attention_of(policy, batch);
-  const at::Tensor p = policy_log_softmax(at::linear(hidden_of(policy, batch, attention), policy.head()),
-                                          allowed_of(config), 1.0)
-                           .exp();
-  const at::Tensor is_below = p.lt(batch.mass_limits.unsqueeze(1));
-  const GradientScope scope(policy.store());
-  int64_t chunks = 0;
-  // An id whose probability is the limit's but for rounding weighs 2e-5 at most.
-  const auto close = [](const at::Tensor& mine, const at::Tensor& expected) {
-    return (mine - expected).abs().max().item<double>() < 1e-4;
-  };
-  OperatorPass(policy, allowed_of(config)).backward(batch, 1.0, [&](const ScoredChunk& chunk) {
-    const auto part = [&](const at::Tensor& x) { return x.narrow(0, chunk.begin, chunk.log_probs.size(0)); };
-    CHECK(close(chunk.largest, part(p.amax(1))));
-    CHECK(close(chunk.mass_below, part((p * is_below).sum(1))));
-    CHECK(close(chunk.mass_from, part((p * is_below.logical_not()).sum(1))));
-    CHECK(chunk.mass_below.max().item<double>() > 0.1);
-    CHECK(chunk.mass_from.max().item<double>() > 0.1);
-    ++chunks;
-    return chunk.log_probs.sum();
-  });
-  CHECK(chunks > 5);
-}
-
 TEST_CASE("a token that excludes ids scores the mass without them, with its gradient") {
   const PolicyConfig config = wide_config(/*tied=*/false);
   Transformer policy = tiny_policy(config, 3, at::kDouble);

@@ -15,6 +15,25 @@ namespace {
 constexpr int64_t kRowStep = 256;
 int64_t rounded(int64_t rows) { return (rows + kRowStep - 1) / kRowStep * kRowStep; }
 
+// Of the scored tokens [begin, begin + rows).
+gpu::FusedHead::Excluded excluded_of(const PackedBatch& batch, int64_t begin, int64_t rows) {
+  gpu::FusedHead::Excluded excluded;
+  if (!batch.excluded.defined()) return excluded;
+  excluded.counts = batch.excluded.narrow(0, begin, rows);
+  excluded.first_row = begin;
+  const std::vector<int64_t>& tokens = batch.host_other_tokens;
+  const auto first = std::ranges::lower_bound(tokens, begin),
+             end = std::ranges::lower_bound(tokens, begin + rows);
+  if (first == end) return excluded;
+  excluded.other_rows = batch.other_tokens.narrow(0, first - tokens.begin(), end - first);
+  excluded.other_ids = batch.other_ids.narrow(0, first - tokens.begin(), end - first);
+  return excluded;
+}
+
+void require_scorable(const PackedBatch& batch) {
+  BICRL_CHECK(!batch.kept_ids.defined(), "kernels score whole distributions alone");
+}
+
 }  // namespace
 
 std::string KernelPass::refusal(const PolicyConfig& config, at::Device device, at::ScalarType dtype) {
@@ -37,7 +56,7 @@ PassMemory KernelPass::memory(const PolicyConfig& config, const PassShape& shape
   m.kept_bytes = bytes.kept + bytes.forward + states * state + attention.plan_bytes +
                  rows * 2 * config.head_dim * kFloat  // cosines and sines
                  + gpu::GpuPassOperations::workspace_bytes(config, rows) +
-                 gpu::FusedHead::bytes(config, shape.scored) + (2 * shape.rows + 6 * shape.scored) * kIndex +
+                 gpu::FusedHead::bytes(config, shape.scored) + (2 * shape.rows + 7 * shape.scored) * kIndex +
                  2 * shape.scored * config.hidden_size * kBf16;  // hidden rows, and their gradient
   m.layer_bytes = bytes.backward + std::max(attention.backward_bytes, attention.forward_bytes);
   return m;
@@ -94,28 +113,32 @@ at::Tensor KernelPass::head_sum(GradientSink& sink) const {
   return gradient_sum(layout, entry, 1, sink).view(policy_.head().sizes());
 }
 
+gpu::FusedHead::Scores KernelPass::score(const PackedBatch& batch, const at::Tensor& hidden, int64_t begin,
+                                         double temperature, bool keeps) {
+  const int64_t rows = hidden.size(0);
+  return memory_->head.score(hidden, batch.labels.narrow(0, begin, rows), excluded_of(batch, begin, rows),
+                             batch.selected.narrow(0, begin, rows), temperature, keeps);
+}
+
 at::Tensor KernelPass::log_probs(const PackedBatch& batch, double temperature) {
   const at::NoGradGuard guard;
+  require_scorable(batch);
   const Use use(*this, batch);
   const auto attention = attention_->make(batch.segments, batch.rows());
   const at::Tensor hidden = memory_->pass.forward(input_of(batch, *attention), false);
   at::Tensor result = at::empty_like(batch.old_log_probs);
   const int64_t step = memory_->head.rows_per_chunk();
   for (int64_t begin = 0; begin < batch.scored(); begin += step) {
-    const auto part = [&](const at::Tensor& x) {
-      return x.narrow(0, begin, std::min(step, batch.scored() - begin));
-    };
-    part(result).copy_(memory_->head
-                           .score(part(hidden), part(batch.labels), {}, part(batch.selected), temperature,
-                                  /*keeps=*/false)
-                           .log_prob);
+    const int64_t rows = std::min(step, batch.scored() - begin);
+    result.narrow(0, begin, rows)
+        .copy_(score(batch, hidden.narrow(0, begin, rows), begin, temperature, /*keeps=*/false).log_prob);
   }
   return result;
 }
 
 void KernelPass::backward(const PackedBatch& batch, double temperature, const Loss& loss,
                           GradientSink& sink) {
-  BICRL_CHECK(!batch.excluded.defined() && !batch.kept_ids.defined(), "kernels score labels alone");
+  require_scorable(batch);
   const Use use(*this, batch);
   const auto attention = attention_->make(batch.segments, batch.rows());
   operations_.begin_pass();
@@ -127,16 +150,8 @@ void KernelPass::backward(const PackedBatch& batch, double temperature, const Lo
     const auto part = [&](const at::Tensor& x) {
       return x.narrow(0, begin, std::min(step, batch.scored() - begin));
     };
-    const at::Tensor limits =
-        batch.mass_limits.defined() ? part(batch.mass_limits).to(at::kFloat) : at::Tensor();
-    const gpu::FusedHead::Scores scores =
-        head.score(part(hidden), part(batch.labels), limits, part(batch.selected), temperature, true);
-    ScoredChunk chunk{begin, scores.log_prob.detach().requires_grad_(true), scores.entropy, {}, {}, {}};
-    if (limits.defined()) {
-      chunk.largest = scores.largest;
-      chunk.mass_below = scores.below;
-      chunk.mass_from = scores.from;
-    }
+    const gpu::FusedHead::Scores scores = score(batch, part(hidden), begin, temperature, /*keeps=*/true);
+    const ScoredChunk chunk{begin, scores.log_prob.detach().requires_grad_(true), scores.entropy};
     loss(chunk).backward();
     head.gradient(chunk.log_probs.grad(), part(hidden), part(batch.labels), part(grad), weight_sum);
   }

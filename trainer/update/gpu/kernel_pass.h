@@ -35,6 +35,9 @@ class KernelPass : public ScoredPass {
   class Use;  // of the memory, by a pass
   void make_memory(int64_t rows, int64_t scored);
   PassInput input_of(const PackedBatch& batch, TrainingAttention& attention) const;
+  // Of the scored tokens from `begin` on that the hidden rows are of.
+  gpu::FusedHead::Scores score(const PackedBatch& batch, const at::Tensor& hidden, int64_t begin,
+                               double temperature, bool keeps);
   at::Tensor head_sum(GradientSink& sink) const;  // undefined if the head is frozen
 
   const Transformer& policy_;

@@ -28,13 +28,11 @@ struct UpdateKey {
 
 // The scored tokens of a chunk, as a loss may read them. Columns are [tokens], in the type of the chunk's.
 struct ScoredTokens {
-  // Log-probabilities, which are differentiable, and what else the head knows of each distribution: its
-  // entropy, and, in packs with mass limits, its largest probability and two masses.
+  // Log-probabilities, which are differentiable, and the entropy of each distribution.
   const ScoredChunk& chunk;
   at::Tensor old_log_probs;        // of the policy that sampled
   at::Tensor reference_log_probs;  // of the policy that the divergence is measured to
   at::Tensor advantages;
-  at::Tensor mass_limits;  // of ScoredToken, 0 where there is none; undefined if no token of the pack has one
 };
 
 struct TokenLosses {

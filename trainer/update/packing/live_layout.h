@@ -25,8 +25,6 @@ struct ScoredToken {
   std::vector<int64_t> excluded{};
   // If there are ids: the position drew among them alone, so that its likelihood is under their distribution.
   std::vector<int64_t> kept{};
-  // A probability: the loss asks for the mass of ids below it (ScoredChunk); 0: it does not.
-  double mass_limit = 0;
 };
 
 // One block as the policy saw it at one denoising round.

@@ -165,8 +165,6 @@ class BatchBuilder {
         reference_log_probs_.push_back(token.reference_log_prob);
         advantages_.push_back(s.advantage);
         weights_.push_back(token.weight * scale);
-        mass_limits_.push_back(token.mass_limit);
-        asks_for_masses_ |= token.mass_limit > 0;
         add_excluded(token);
         for (const int64_t id : token.kept) {
           batch_.host_kept_tokens.push_back(size_of(selected_) - 1);
@@ -180,8 +178,8 @@ class BatchBuilder {
   PackedBatch finish() {
     batch_.segments = segments_.finish();
     // Every column has values of eight bytes.
-    const int64_t values = 2 * rows() + (6 + asks_for_masses_ + excludes_) * size_of(selected_) +
-                           2 * (size_of(other_ids_) + size_of(kept_ids_));
+    const int64_t values =
+        2 * rows() + (6 + excludes_) * size_of(selected_) + 2 * (size_of(other_ids_) + size_of(kept_ids_));
     const bool to_gpu = settings_.device.is_cuda();
     host_ = at::empty({values}, at::TensorOptions().dtype(at::kLong).pinned_memory(to_gpu));
     std::vector<std::pair<at::Tensor*, at::ScalarType>> columns;
@@ -200,7 +198,6 @@ class BatchBuilder {
     put(batch_.reference_log_probs, at::kDouble, reference_log_probs_);
     put(batch_.advantages, at::kDouble, advantages_);
     put(batch_.weights, at::kDouble, weights_);
-    if (asks_for_masses_) put(batch_.mass_limits, at::kDouble, mass_limits_);
     if (excludes_) put(batch_.excluded, at::kLong, excluded_);
     if (!other_ids_.empty()) {
       put(batch_.other_tokens, at::kLong, batch_.host_other_tokens);
@@ -238,9 +235,9 @@ class BatchBuilder {
   SegmentBuilder segments_;
   PackedBatch batch_;
   std::vector<int64_t> positions_, selected_, labels_;
-  std::vector<double> old_log_probs_, reference_log_probs_, advantages_, weights_, mass_limits_;
+  std::vector<double> old_log_probs_, reference_log_probs_, advantages_, weights_;
   std::vector<int64_t> excluded_, other_ids_, kept_ids_;
-  bool asks_for_masses_ = false, excludes_ = false;
+  bool excludes_ = false;
   at::Tensor host_;
 };
 

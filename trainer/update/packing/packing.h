@@ -26,7 +26,6 @@ struct PackedBatch {
   at::Tensor reference_log_probs;  // [scored] fp64
   at::Tensor advantages;           // [scored] fp64
   at::Tensor weights;              // [scored] fp64
-  at::Tensor mass_limits{};        // [scored] fp64 probabilities; undefined: no token asks for masses
   // Of tokens that exclude ids (ScoredToken): how many; 0: the label was drawn. Undefined: no token does.
   at::Tensor excluded{};  // [scored] int64
   // Excluded ids beyond the labels, by token, ascending, and on the host too. Undefined: there are none.
