@@ -25,7 +25,7 @@ struct DecodeMemory {
   DecodeMemory(const Transformer& policy, const at::Tensor& allowed, MakeDenoiseStep& make_step,
                const EngineCapacity& its_asked, int64_t pages)
       : asked(its_asked),
-        capacity{asked.sequences, pages, asked.prefill_tokens},
+        capacity{asked.sequences, pages, asked.prefill_tokens, asked.keeps_distributions},
         cache(policy.config(), capacity.pages, policy.device(), policy.dtype()),
         buffer(policy.device()),
         forward(make_step(policy, allowed, capacity, cache, buffer)),

@@ -194,6 +194,24 @@ TEST_CASE("a device with little memory has a smaller cache, and one with none sa
   CHECK(engine.budget().cache_pages == capacity.pages);
 }
 
+TEST_CASE("a step has room for what is recorded of its candidates", "[decode_engine]") {
+  static bool has_room = false;
+  MakeDenoiseStep* const make_step = [](const Transformer& policy, const at::Tensor& allowed,
+                                        const EngineCapacity& capacity, KvCache& cache, StepBuffer& buffer) {
+    has_room = capacity.keeps_distributions;
+    return make_denoise_step(policy, allowed, capacity, cache, buffer);
+  };
+  const Transformer policy = tiny_policy(tiny_config());
+  DecodeEngine engine(policy, tiny_tokenizer(), *make_step);
+  DecodingSettings settings;
+  settings.max_new_tokens = 14;
+  for (const CandidateTerms recorded : {CandidateTerms::kNone, CandidateTerms::kRejected}) {
+    settings.recorded = recorded;
+    engine.generate(settings, make_requests(4, 3), 9, [](size_t, const Rollout&) {});
+    CHECK(has_room == (recorded == CandidateTerms::kRejected));
+  }
+}
+
 TEST_CASE("weights that a device has no room for are told before they are made", "[decode_engine]") {
   const PolicyConfig config = tiny_config();
   const Transformer policy = tiny_policy(config);
