@@ -126,6 +126,15 @@ std::string reasons_text(const std::map<std::string, int64_t>& reasons) {
   return text;
 }
 
+// What steps say in words: a line each.
+std::string notes_text(const Json& steps) {
+  std::string text;
+  for (size_t i = 0; i < steps.size(); ++i)
+    for (const Json& note : steps[i].value("notes", Json::array()))
+      text += concat("- step ", i + 1, " ", plain(steps[i]["step"]), ": ", plain(note), "\n");
+  return text.empty() ? "" : "\n" + text;
+}
+
 }  // namespace
 
 DataCard make_data_card(const PipelineState& state, const std::string& yaml,
@@ -152,7 +161,8 @@ std::string card_text(const DataCard& card) {
   const Json& json = card.json;
   std::string text =
       concat("# Data card\n\n", plain(json["records"]), " records, hash `", plain(json["records_hash"]),
-             "`.\n\n## Steps\n\n", markdown_table(json["steps"], {"step", "in", "out", "dropped"}));
+             "`.\n\n## Steps\n\n", markdown_table(json["steps"], {"step", "in", "out", "dropped"}),
+             notes_text(json["steps"]));
   text += "\n## Sources\n\n" + markdown_table(json["sources"], {"source", "file", "form", "licence",
                                                                 "entries", "broken", "bytes", "hash"});
   text += "\n## Files\n\n" +

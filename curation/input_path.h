@@ -9,7 +9,8 @@
 
 namespace bicrl::curation {
 
-// `path` from the working directory, else below `config_folder` or the nearest folder above it that has it.
+// `path` from the working directory, else below `config_folder` or the nearest folder above it that has it. A
+// path that begins with "data/" also counts from the folder that the environment variable BICRL_DATA names.
 std::optional<std::filesystem::path> find_input(const std::string& path,
                                                 const std::filesystem::path& config_folder);
 // The same. Rejects the key if there is none.
@@ -17,5 +18,16 @@ std::filesystem::path input_path(const ConfigSection& section, const std::string
                                  const std::string& path, const std::filesystem::path& config_folder);
 std::vector<std::filesystem::path> input_paths(const ConfigSection& section, const std::string& key,
                                                const std::filesystem::path& config_folder);
+
+// Files of which a user may lack some: published ones.
+struct InputFiles {
+  std::vector<std::filesystem::path> found;
+  std::vector<std::string> missing;  // as the pipeline's file names them
+  bool stand_in = false;             // none was there: `found` are those of the key `otherwise`
+};
+// The files of `key`; with a key `otherwise` those that are there, and where none is, those of `otherwise`.
+// Without that key it rejects `key` if one is missing.
+InputFiles inputs_or_others(const ConfigSection& section, const std::string& key,
+                            const std::filesystem::path& config_folder);
 
 }  // namespace bicrl::curation

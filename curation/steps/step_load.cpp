@@ -22,8 +22,12 @@ using Json = nlohmann::ordered_json;
 class Load : public Step {
  public:
   Load(const ConfigSection& p, const StepEnvironment& environment) : environment_(environment) {
-    files_ = p.has("otherwise") ? files_or_others(p) : input_paths(p, "files", environment.config_folder);
-    if (files_.empty()) p.reject("files", "name at least one file");
+    InputFiles files = inputs_or_others(p, "files", environment.config_folder);
+    if (files.found.empty()) p.reject("files", "name at least one file");
+    files_ = std::move(files.found);
+    missing_ = std::move(files.missing);
+    for (const std::string& file : missing_)
+      log_info("load: ", file, " is not here", files.stand_in ? ": the files of 'otherwise' stand in" : "");
     source_ = p.text("source", files_.front().stem().string());
     std::vector<std::string> forms = form_names();
     forms.push_back("auto");
@@ -61,21 +65,6 @@ class Load : public Step {
     int64_t entries = 0, broken = 0;
     std::set<std::string> licences;
   };
-
-  // Of published files those that are here; the others are named in the log and in the data card.
-  std::vector<fs::path> files_or_others(const ConfigSection& p) {
-    std::vector<fs::path> found;
-    for (const std::string& file : p.texts("files")) {
-      if (const auto path = find_input(file, environment_.config_folder))
-        found.push_back(*path);
-      else
-        missing_.push_back(file);
-    }
-    const std::vector<fs::path> others = input_paths(p, "otherwise", environment_.config_folder);
-    for (const std::string& file : missing_)
-      log_info("load: ", file, " is not here", found.empty() ? ": the files of 'otherwise' stand in" : "");
-    return found.empty() ? others : found;
-  }
 
   void read_tasks(const fs::path& file) {
     std::string form;
