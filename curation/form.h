@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/error.h"
 #include "curation/record.h"
 #include "tasks/prompt.h"
 
@@ -23,6 +24,12 @@ struct WritingOptions {
   std::string reasoning_opening = "<think>\n", reasoning_closing = "\n</think>\n\n";
 };
 
+// Thrown by Form::read: the entry is as it should be, and no record comes of it. It is not counted as broken.
+class EntryWithoutUse : public InputError {
+ public:
+  explicit EntryWithoutUse(const std::string& reason) : InputError(reason) {}
+};
+
 class Form {
  public:
   virtual ~Form() = default;
@@ -32,7 +39,7 @@ class Form {
   // What its publisher says of the licence; empty: nothing, or it is no publisher's form.
   virtual std::string licence() const { return ""; }
   // Fills in what an entry says; id, parent and provenance.source are the caller's. Throws InputError naming
-  // the field.
+  // the field, or EntryWithoutUse.
   virtual Record read(const nlohmann::json& entry) const = 0;
   // Further correct programs of the same task that the entry holds beside the one of `first`, each a record
   // like it with another answer.

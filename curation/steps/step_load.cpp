@@ -2,7 +2,6 @@
 // earlier step come before them.
 //   source, files, otherwise: files that are read where none of those is there, form, licence, limit
 //   tasks: files with the code of tasks, for entries that name theirs without it
-#include <map>
 #include <set>
 
 #include "common/error.h"
@@ -11,6 +10,7 @@
 #include "curation/entry_file.h"
 #include "curation/form.h"
 #include "curation/input_path.h"
+#include "curation/inputs/task_index.h"
 #include "curation/step.h"
 
 namespace bicrl::curation {
@@ -45,6 +45,10 @@ class Load : public Step {
   void finish(Outlet& out) override {
     for (const fs::path& file : task_files_) read_tasks(file);
     for (const fs::path& file : files_) load_file(file, out);
+    if (loaded_ == 0)
+      throw InputError(concat("load: no entry of ", files_.front().string(),
+                              files_.size() > 1 ? " and the other files" : "",
+                              " makes a record; the first: ", first_without_use_));
   }
 
   Json inputs() const override {
@@ -62,7 +66,8 @@ class Load : public Step {
  private:
   struct Progress {
     std::string form;
-    int64_t entries = 0, broken = 0;
+    int64_t entries = 0, broken = 0, without_use = 0;
+    std::string first_broken;
     std::set<std::string> licences;
   };
 
@@ -72,7 +77,7 @@ class Load : public Step {
       if (form.empty()) form = detect_form(entry, file.string());
       Record task = form_named(form).read(is_table(file) ? without_empty_fields(entry) : entry);
       const std::string id = task.task_id;
-      if (!id.empty()) tasks_.emplace(id, std::move(task));
+      if (!id.empty()) tasks_.add(file, id, std::move(task));
     };
     const auto broken = [&](size_t number, const std::string& reason) {
       throw InputError(concat(file.string(), ": entry ", number, ": ", reason));
@@ -83,13 +88,12 @@ class Load : public Step {
   // Of an entry that names its task by an id of `tasks` alone.
   void add_task(Record& record) const {
     if (!record.pytorch_code.empty() || task_files_.empty()) return;
-    const auto task = tasks_.find(record.task_id);
-    if (task == tasks_.end()) throw InputError(concat("'tasks' has no task '", record.task_id, "'"));
-    record.pytorch_code = task->second.pytorch_code;
-    record.reduced_sizes = task->second.reduced_sizes;
-    record.level = task->second.level;
-    record.name = task->second.name;
-    record.operators = task->second.operators;
+    const Record& task = tasks_.find(record.task_id);
+    record.pytorch_code = task.pytorch_code;
+    record.reduced_sizes = task.reduced_sizes;
+    record.level = task.level;
+    record.name = task.name;
+    record.operators = task.operators;
   }
 
   void load_file(const fs::path& file, Outlet& out) {
@@ -98,7 +102,7 @@ class Load : public Step {
     const auto broken = [&](size_t number, const std::string& reason) {
       last = static_cast<int64_t>(number);
       ++progress.entries;
-      ++progress.broken;
+      if (++progress.broken == 1) progress.first_broken = concat("entry ", number, ": ", reason);
       out.drop(concat(source_, " entry ", number), "broken entry",
                concat(file.filename().string(), ": ", reason));
     };
@@ -112,6 +116,12 @@ class Load : public Step {
       try {
         record = record_of(entry, static_cast<int64_t>(number), file, progress);
         further = further_of(entry, record, progress);
+      } catch (const EntryWithoutUse& reason) {
+        ++progress.entries;
+        ++progress.without_use;
+        if (first_without_use_.empty()) first_without_use_ = reason.what();
+        return out.drop(concat(source_, " entry ", number), "no whole program",
+                        concat(file.filename().string(), ": ", reason.what()));
       } catch (const InputError& error) {
         return broken(number, error.what());
       }
@@ -125,6 +135,13 @@ class Load : public Step {
     before_ += last;
     if (progress.entries == 0 && !(limit_ > 0 && loaded_ >= limit_))
       throw InputError(concat(file.string(), ": holds no entry"));
+    if (progress.entries > 0 && progress.broken == progress.entries)
+      throw InputError(concat(file.string(), ": each of its ", progress.entries,
+                              " entries is broken; the first: ", progress.first_broken));
+    note_source(file, progress);
+  }
+
+  void note_source(const fs::path& file, const Progress& progress) {
     const FileHash hash = hash_file(file);
     Json licences = progress.licences.empty() ? Json("none stated") : Json(progress.licences);
     sources_.push_back({{"source", source_},
@@ -135,6 +152,7 @@ class Load : public Step {
                         {"broken", progress.broken},
                         {"bytes", hash.bytes},
                         {"hash", hash.hex}});
+    if (progress.without_use > 0) sources_.back()["without_use"] = progress.without_use;
   }
 
   // A file of other columns is one mistake, not one for each entry.
@@ -211,8 +229,9 @@ class Load : public Step {
   std::vector<fs::path> files_;
   std::string source_, form_, licence_;
   std::vector<fs::path> task_files_;
-  std::map<std::string, Record> tasks_;  // by id
+  TaskIndex tasks_;
   std::vector<std::string> missing_;
+  std::string first_without_use_;
   int64_t limit_ = 0, loaded_ = 0;
   int64_t before_ = 0;  // numbers of entries of the files before
   std::set<std::string> ids_;
