@@ -16,6 +16,12 @@ std::optional<std::filesystem::path> find_input(const std::string& path,
 // The same. Rejects the key if there is none.
 std::filesystem::path input_path(const ConfigSection& section, const std::string& key,
                                  const std::string& path, const std::filesystem::path& config_folder);
+// The files that `path` stands for, found in the same places: the file itself, the data files of a folder (of
+// a run's folder those of its texts/), or those that a pattern with *, ? and [...] fits, in the order of
+// their names. Empty if there is none.
+std::vector<std::filesystem::path> find_inputs(const std::string& path,
+                                               const std::filesystem::path& config_folder);
+// Those of each text of a list. Rejects the key if a text stands for none.
 std::vector<std::filesystem::path> input_paths(const ConfigSection& section, const std::string& key,
                                                const std::filesystem::path& config_folder);
 

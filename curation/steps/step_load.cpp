@@ -1,7 +1,7 @@
 // Step `load`: records from data files, of one form or of the one that their first entry has. Records of an
 // earlier step come before them.
-//   source, files, otherwise: files that are read where none of those is there, form, licence, limit
-//   tasks: files with the code of tasks, for entries that name theirs without it
+//   source, files (also folders and patterns), otherwise: files that are read where none of those is there,
+//   form, licence, limit tasks: files with the code of tasks, for entries that name theirs without it
 #include <set>
 
 #include "common/error.h"
@@ -10,6 +10,7 @@
 #include "curation/entry_file.h"
 #include "curation/form.h"
 #include "curation/input_path.h"
+#include "curation/inputs/answered_run.h"
 #include "curation/inputs/task_index.h"
 #include "curation/step.h"
 
@@ -18,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kEpisodes = "episodes";
 
 class Load : public Step {
  public:
@@ -47,14 +50,16 @@ class Load : public Step {
     for (const fs::path& file : files_) load_file(file, out);
     if (loaded_ == 0)
       throw InputError(concat("load: no entry of ", files_.front().string(),
-                              files_.size() > 1 ? " and the other files" : "",
-                              " makes a record; the first: ", first_without_use_));
+                              files_.size() > 1 ? " and the other files" : "", " makes a record",
+                              first_without_use_.empty() ? "" : ": the first " + first_without_use_));
   }
 
   Json inputs() const override {
     Json hashes = Json::object();
     for (const fs::path& file : files_) hashes[file.string()] = hash_file(file).hex;
     for (const fs::path& file : task_files_) hashes[file.string()] = hash_file(file).hex;
+    for (const fs::path& file : files_)
+      if (const fs::path run = run_file_of(file); !run.empty()) hashes[run.string()] = verifier_of_run(run);
     return hashes;
   }
   Json card() const override {
@@ -66,6 +71,7 @@ class Load : public Step {
  private:
   struct Progress {
     std::string form;
+    std::string verifier;  // of a run's answers
     int64_t entries = 0, broken = 0, without_use = 0;
     std::string first_broken;
     std::set<std::string> licences;
@@ -98,6 +104,7 @@ class Load : public Step {
 
   void load_file(const fs::path& file, Outlet& out) {
     Progress progress;
+    if (const fs::path run = run_file_of(file); !run.empty()) progress.verifier = verifier_of_run(run);
     int64_t last = 0;
     const auto broken = [&](size_t number, const std::string& reason) {
       last = static_cast<int64_t>(number);
@@ -133,7 +140,9 @@ class Load : public Step {
     };
     read_entry_file(file, *environment_.services, {.take = take, .broken = broken});
     before_ += last;
-    if (progress.entries == 0 && !(limit_ > 0 && loaded_ >= limit_))
+    const bool is_full = limit_ > 0 && loaded_ >= limit_;
+    // A rank of a run that generated nothing in a step has left an empty file.
+    if (progress.entries == 0 && !is_full && !(files_.size() > 1 && file.extension() == ".gz"))
       throw InputError(concat(file.string(), ": holds no entry"));
     if (progress.entries > 0 && progress.broken == progress.entries)
       throw InputError(concat(file.string(), ": each of its ", progress.entries,
@@ -188,6 +197,7 @@ class Load : public Step {
     p.file = file.filename().string();
     p.form = progress.form;
     p.entry = number;
+    if (progress.form == kEpisodes && record.verdict) p.verifier = progress.verifier;
     p.content = hash_hex(entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     if (!licence_.empty()) p.licence = licence_;
     if (p.licence.empty()) p.licence = form.licence();

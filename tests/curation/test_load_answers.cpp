@@ -104,5 +104,39 @@ TEST_CASE("file all of whose entries are broken is refused with the first reason
                        InputError, MessageMatches(ContainsSubstring("'prompt' is missing")));
 }
 
+TEST_CASE("whole run is loaded by its folder, by that of its texts or by a pattern") {
+  const TemporaryFolder folder;
+  const auto in = [&](const std::string& name) { return (folder.path() / name).string(); };
+  write_two_tasks(in("train.json"));
+  fs::create_directories(in("run/texts"));
+  write_file_atomically(in("run/texts/end_to_end-000002-rank-0.jsonl.gz"), gzip(episode("train:1")));
+  write_file_atomically(in("run/texts/end_to_end-000001-rank-1.jsonl.gz"), gzip(""));
+  write_file_atomically(in("run/texts/end_to_end-000001-rank-0.jsonl.gz"), gzip(episode("train:0")));
+  write_file_atomically(in("run/texts/infilling-000001-rank-0.jsonl.gz"),
+                        gzip(episode("train:0", "infilling")));
+  write_file_atomically(in("run/texts/.hidden.jsonl.gz"), "no archive");
+  write_file_atomically(in("run/metrics.jsonl"), "{}\n");
+  write_file_atomically(
+      in("run/run.json"),
+      R"({"format": 6, "protocol": "8", "program": {"version": "0.1.0", "commit": "abc"}})");
+  const std::string tasks = concat("[", in("train.json"), "]");
+  for (const char* files :
+       {"run", "run/texts", "run/texts/end_to_end-*.gz", "run/texts/*-rank-[01].jsonl.gz"}) {
+    INFO(files);
+    const auto records = loaded(folder.path(), concat("['", in(files), "']"), tasks);
+    REQUIRE(records.size() == 2);
+    CHECK(records[0].task_id == "s:train:0");
+    CHECK(records[1].provenance.file == "end_to_end-000002-rank-0.jsonl.gz");
+    CHECK(records[1].provenance.verifier == "bicrl 0.1.0 abc, protocol 8");
+  }
+  for (const auto& [files, why] :
+       {std::pair("run/texts/x*.gz", "does not exist"), {"none", "does not exist"}})
+    CHECK_THROWS_MATCHES(loaded(folder.path(), concat("['", in(files), "']"), tasks), InputError,
+                         MessageMatches(ContainsSubstring(why)));
+  fs::create_directories(in("none"));
+  CHECK_THROWS_MATCHES(loaded(folder.path(), concat("[", in("none"), "]"), tasks), InputError,
+                       MessageMatches(ContainsSubstring("holds no data files")));
+}
+
 }  // namespace
 }  // namespace bicrl::curation
