@@ -26,7 +26,7 @@ std::vector<fs::path> places_of(const std::string& path, const fs::path& config_
     places.push_back(folder / path);
     if (folder == folder.parent_path()) break;
   }
-  if (const char* data = getenv("BICRL_DATA"); data && path.starts_with(kData))
+  if (const char* data = getenv("BICRL_DATA"); data && *data && path.starts_with(kData))
     places.push_back(fs::path(data) / path.substr(kData.size()));
   return places;
 }
