@@ -193,6 +193,7 @@ class Load : public Step {
     if (ids_.contains(record.id)) record.id = free_id(record.id, before_ + number);
     ids_.insert(record.id);
     Provenance& p = record.provenance;
+    if (const Origin& before = p; before != Origin{}) p.earlier.push_back(before);
     p.source = source_;
     p.file = file.filename().string();
     p.form = progress.form;

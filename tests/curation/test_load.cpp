@@ -195,5 +195,29 @@ TEST_CASE("entries of several files have ids of their own, and those of one task
         std::map<std::string, int>{{"s:0", 6}, {"s:1", 6}});
 }
 
+TEST_CASE("records of another pipeline keep where that one had them from") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 1);
+  FakeServices services;
+  std::string file = (folder.path() / "tasks.json").string();
+  for (const char* source : {"published", "second", "third"}) {
+    const fs::path run = folder.path() / source;
+    run_pipeline(concat("curation: {directory: ", run.string(),
+                        "}\nsteps:\n  - {step: load, source: ", source, ", files: [", file, "]}\n"),
+                 services);
+    file = (run / "records/01-load.jsonl").string();
+  }
+  const Provenance found = record_from_line(lines_of(file).at(0)).provenance;
+  CHECK(found.source == "third");
+  CHECK(found.file == "01-load.jsonl");
+  REQUIRE(found.earlier.size() == 2);
+  CHECK(found.earlier[0].source == "published");
+  CHECK(found.earlier[0].file == "tasks.json");
+  CHECK(found.earlier[0].form == "end_to_end");
+  CHECK(found.earlier[0].entry == 1);
+  CHECK(found.earlier[1].source == "second");
+  CHECK(found.earlier[1].form == "records");
+}
+
 }  // namespace
 }  // namespace bicrl::curation
