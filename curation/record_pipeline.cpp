@@ -135,11 +135,9 @@ class Pipeline::Run {
       if (run.pipeline_.ledger_) run.pipeline_.ledger_->sync();
       PipelineState& state = run.pipeline_.state_;
       BICRL_CHECK(state.steps.size() == index, state.steps.size(), " ", index);
-      state.steps.push_back({.name = name,
-                             .counts = counts,
-                             .records_hash = hash.hex,
-                             .inputs = step.inputs(),
-                             .card = step.card()});
+      state.steps.push_back(
+          {.name = name, .counts = counts, .records_hash = hash.hex, .inputs = step.inputs(), .card = {}});
+      state.steps.back().card = run.card_of(step, state.steps.back().inputs);
       state.yaml = run.pipeline_.yaml_;
       state.save(run.pipeline_.directory() / "state.json");
     }
@@ -154,6 +152,14 @@ class Pipeline::Run {
     Link* next = nullptr;
   };
 
+  // With the versions of this program and of the boxes that the step asks.
+  nlohmann::ordered_json card_of(const Step& step, const nlohmann::ordered_json& inputs) const {
+    nlohmann::ordered_json card = step.card();
+    if (card.is_null()) card = nlohmann::ordered_json::object();
+    card["versions"]["program"] = pipeline_.environment_.services->generator().version;
+    if (inputs.contains("boxes")) card["versions"]["boxes"] = inputs["boxes"];
+    return card;
+  }
   void check_stop() {
     if (pipeline_.environment_.services->stop_requested())
       throw Interrupted(

@@ -71,5 +71,25 @@ TEST_CASE("step whose file another step or the pipeline itself makes is refused"
   run_pipeline(pipeline_of(folder.path(), write_step("a.json") + write_step("../card.md")), services);
 }
 
+TEST_CASE("data card names the program of every step and the boxes of those that ask them") {
+  const TemporaryFolder folder;
+  const nlohmann::json answer = {
+      {"prompt", "p"}, {"response", "class ModelNew: pass"}, {"pytorch_code", module_named("#")}};
+  write_file_atomically(folder.path() / "tasks.json", answer.dump() + "\n");
+  FakeServices services;
+  services.policy.version = "bicrl 9";
+  services.codes.version = "torch 9, reader 8";
+  run_pipeline(pipeline_of(folder.path(), "  - {step: check_tasks}\n  - {step: verify}\n"), services);
+  const auto versions = nlohmann::json::parse(read_file(folder.path() / "run/card.json"))["versions"];
+  for (const char* step : {"1 load", "2 check_tasks", "3 verify"})
+    CHECK(versions[step]["program"] == "bicrl 9");
+  CHECK(versions["2 check_tasks"]["boxes"] == "torch 9, reader 8");
+  CHECK(versions["3 verify"]["verifier"] == "fake verifier");
+  CHECK_FALSE(versions["1 load"].contains("boxes"));
+  const std::string text = read_file(folder.path() / "run/card.md");
+  CHECK_THAT(text, ContainsSubstring("- program: `bicrl 9` (1 load, 2 check_tasks, 3 verify)\n"));
+  CHECK_THAT(text, ContainsSubstring("- boxes: `torch 9, reader 8` (2 check_tasks)\n"));
+}
+
 }  // namespace
 }  // namespace bicrl::curation
