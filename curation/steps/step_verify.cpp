@@ -5,6 +5,8 @@
 //   the pipeline stops, and goes on there; or the record leaves, and nothing enters the ledger.
 #include <deque>
 #include <map>
+#include <unordered_map>
+#include <vector>
 
 #include "common/error.h"
 #include "common/hash.h"
@@ -40,14 +42,18 @@ class Verify : public Step {
       asked.is_ready = true;
       return;
     }
-    VerificationRequest request{.request_id = std::to_string(first_ + waiting_.size() - 1),
+    const uint64_t number = first_ + waiting_.size() - 1;
+    std::vector<uint64_t>& numbers = asking_[asked.key];
+    numbers.push_back(number);
+    ++in_work_;
+    if (numbers.size() > 1) return;  // the same is asked already
+    VerificationRequest request{.request_id = std::to_string(number),
                                 .task_id = asked.record.task_id,
                                 .pytorch_code = asked.record.pytorch_code,
                                 .program = asked.record.answer.program,
                                 .reduced_sizes = asked.record.reduced_sizes};
     request.protocol.measure_time = measure_time_;
     grader().submit(this, request);
-    ++in_work_;
   }
   size_t waiting() const override { return waiting_.size(); }
   size_t most_waiting() const override { return environment_.services->grader().capacity(); }
@@ -97,27 +103,37 @@ class Verify : public Step {
   void receive(Milliseconds patience) {
     auto verdict = grader().next(this, patience);
     for (; verdict; verdict = grader().next(this, Milliseconds(0))) {
-      --in_work_;
-      Waiting& asked = waiting_.at(std::stoull(verdict->request_id) - first_);
-      asked.is_ready = true;
+      const Waiting& first = waiting_.at(std::stoull(verdict->request_id) - first_);
+      const std::string key = first.key;
+      std::string why_unverified;
       if (verdict->outcome == Outcome::kInfrastructure) {
-        asked.why_unverified = concat("the verifier: ", verdict->diagnostics.substr(0, kMostReasonBytes));
+        why_unverified = concat("the verifier: ", verdict->diagnostics.substr(0, kMostReasonBytes));
         ++unverified_in_a_row_;
-        if (!drops_unverified_ || unverified_in_a_row_ > kMostUnverifiedInARow) stop(asked);
-        continue;
+        if (!drops_unverified_ || unverified_in_a_row_ > kMostUnverifiedInARow)
+          stop(first.record.id, why_unverified);
+      } else {
+        unverified_in_a_row_ = 0;
+        *verdict = settled(std::move(*verdict));
+        environment_.ledger->keep(kKind, key, to_json(*verdict));
+        // Another step may have asked the same meanwhile: records have what the ledger keeps.
+        *verdict = verdict_from_json(*environment_.ledger->find(kKind, key));
       }
-      unverified_in_a_row_ = 0;
-      asked.record.verdict = settled(std::move(*verdict));
-      environment_.ledger->keep(kKind, asked.key, to_json(*asked.record.verdict));
+      for (const uint64_t number : asking_.at(key)) {
+        Waiting& asked = waiting_.at(number - first_);
+        --in_work_;
+        asked.is_ready = true;
+        asked.why_unverified = why_unverified;
+        if (why_unverified.empty()) asked.record.verdict = *verdict;
+      }
+      asking_.erase(key);
     }
   }
 
-  [[noreturn]] void stop(const Waiting& asked) const {
+  [[noreturn]] void stop(const std::string& id, const std::string& why) const {
     throw Error(
         concat("the verifier gave no verdict on ",
                drops_unverified_ ? concat(unverified_in_a_row_, " programs in a row; on the last, ") : "",
-               "record ", asked.record.id, " (", asked.why_unverified,
-               "); what it said until then is kept, and the same command goes on",
+               "record ", id, " (", why, "); what it said until then is kept, and the same command goes on",
                drops_unverified_ ? "" : "; with 'unverified: drop' such a record leaves"),
         ExitCode::kUnavailable);
   }
@@ -127,8 +143,9 @@ class Verify : public Step {
   size_t unverified_in_a_row_ = 0;
   Grader* grader_ = nullptr;
   std::deque<Waiting> waiting_;
-  uint64_t first_ = 0;  // number of the head
-  size_t in_work_ = 0;
+  uint64_t first_ = 0;                                             // number of the head
+  size_t in_work_ = 0;                                             // records
+  std::unordered_map<std::string, std::vector<uint64_t>> asking_;  // records that wait, by key
   std::map<std::string, int64_t> outcomes_;
 };
 

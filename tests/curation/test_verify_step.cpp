@@ -82,5 +82,18 @@ TEST_CASE("verifier that fails on every program stops a pipeline that drops sing
                        MessageMatches(ContainsSubstring("33 programs in a row")));
 }
 
+TEST_CASE("equal programs to one task are verified once") {
+  FakeServices services;
+  std::vector<Record> records = answers(4);
+  for (Record& record : records) {
+    record.pytorch_code = records[0].pytorch_code;
+    if (record.id != "r3") record.answer.program = "same";
+  }
+  const StepResult result = run_step("verify", records, services);
+  CHECK(result.ids() == std::vector<std::string>{"r0", "r1", "r2", "r3"});
+  for (const Record& record : result.records) CHECK(record.verdict->correct);
+  CHECK(services.verdicts.answered == 2);
+}
+
 }  // namespace
 }  // namespace bicrl::curation
