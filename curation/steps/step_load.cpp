@@ -3,6 +3,7 @@
 //   source, files (also folders and patterns), otherwise: files that are read where none of those is there,
 //   form, licence, limit tasks: files with the code of tasks, for entries that name theirs without it
 #include <set>
+#include <unordered_map>
 
 #include "common/error.h"
 #include "common/hash.h"
@@ -42,6 +43,7 @@ class Load : public Step {
 
   void take(Record record, Outlet& out) override {
     ids_.insert(record.id);
+    note_task(record);
     out.pass(std::move(record));
   }
 
@@ -186,12 +188,15 @@ class Load : public Step {
     add_task(record);
     if (progress.form != "records") {
       const std::string own = !record.task_id.empty() ? record.task_id : own_id(entry, record);
-      record.task_id = own.empty() ? free_task_id(number) : concat(source_, ":", own);
-      record.id = record.task_id;
+      const bool names_task = !record.task_id.empty();
+      record.id = own.empty() ? free_task_id(number) : concat(source_, ":", own);
+      const std::string known = names_task ? "" : known_task_of(record);
+      record.task_id = known.empty() ? record.id : known;
     }
     // Several answers to one task: a published set names them by the task alone.
     if (ids_.contains(record.id)) record.id = free_id(record.id, before_ + number);
     ids_.insert(record.id);
+    note_task(record);
     Provenance& p = record.provenance;
     if (const Origin& before = p; before != Origin{}) p.earlier.push_back(before);
     p.source = source_;
@@ -204,6 +209,20 @@ class Load : public Step {
     if (p.licence.empty()) p.licence = form.licence();
     progress.licences.insert(p.licence.empty() ? "none stated" : p.licence);
     return record;
+  }
+
+  // Of an answer without its task's id: that of the first record with the same code.
+  std::string known_task_of(const Record& record) const {
+    if (record.pytorch_code.empty() || !has_answer(record.answer)) return "";
+    const auto known = task_of_code_.find(hash_hex(record.pytorch_code));
+    return known == task_of_code_.end() ? "" : known->second;
+  }
+  void note_task(const Record& record) {
+    if (!record.pytorch_code.empty()) task_of_code_.emplace(hash_hex(record.pytorch_code), record.task_id);
+  }
+  static bool has_answer(const Answer& answer) {
+    return !answer.program.empty() || !answer.response.empty() ||
+           (!answer.messages.empty() && answer.messages.back().role == ChatRole::kAssistant);
   }
 
   // Of an entry without an id: its number, counted on over the files. It is no task's that was loaded before.
@@ -246,6 +265,7 @@ class Load : public Step {
   int64_t limit_ = 0, loaded_ = 0;
   int64_t before_ = 0;  // numbers of entries of the files before
   std::set<std::string> ids_;
+  std::unordered_map<std::string, std::string> task_of_code_;  // by the code's hash
   Json sources_ = Json::array();
 };
 
