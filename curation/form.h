@@ -71,6 +71,8 @@ std::optional<double> number_of(const nlohmann::json& entry,
 void keep_labels(const nlohmann::json& entry, const std::vector<std::string>& fields, Record& record);
 void keep_figures(const nlohmann::json& entry, const std::vector<std::string>& fields, Record& record);
 std::string label_of(const Record& record, const std::string& name);  // empty if it has none
+// Throws InputError naming the label if it is no integer.
+int64_t integer_label(const Record& record, const std::string& name);
 
 // Throws InputError "needs WHAT, and the record has none" if the text is empty.
 const std::string& needed(const std::string& text, const char* what);

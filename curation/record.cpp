@@ -224,6 +224,13 @@ std::optional<RecordValue> known(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<RecordValue>(text);
 }
 
+// An incorrect program has none above 0. Of a correct one that was not timed none is known.
+std::optional<RecordValue> speedup_of(const Verdict& verdict) {
+  if (!verdict.correct) return 0.0;
+  const double speedup = verdict.speedup();
+  return speedup > 0 ? std::optional<RecordValue>(speedup) : std::nullopt;
+}
+
 const std::vector<std::pair<std::string, Getter>>& getters() {
   static const std::vector<std::pair<std::string, Getter>> kGetters = {
       {"correct", of_verdict([](const Verdict& v) { return v.correct; })},
@@ -231,7 +238,7 @@ const std::vector<std::pair<std::string, Getter>>& getters() {
       {"outcome", of_verdict([](const Verdict& v) { return to_string(v.outcome); })},
       {"fault_class", of_verdict([](const Verdict& v) { return v.fault_class; })},
       {"clock", of_verdict([](const Verdict& v) { return v.clock; })},
-      {"speedup", of_verdict([](const Verdict& v) { return v.correct ? v.speedup() : 0.0; })},
+      {"speedup", [](const Record& r) { return r.verdict ? speedup_of(*r.verdict) : std::nullopt; }},
       {"pass_rate", of_verdict([](const Verdict& v) { return v.pass_rate(); })},
       {"has_scaffold", [](const Record& r) { return RecordValue(r.answer.has_scaffold()); }},
       {"program_lines", [](const Record& r) { return RecordValue(line_count(r.answer.program)); }},

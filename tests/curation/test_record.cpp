@@ -62,6 +62,14 @@ TEST_CASE("record with the single seed that records once had is read") {
         std::vector<uint64_t>{7});
 }
 
+TEST_CASE("speed-up of a correct program that was not timed is unknown") {
+  Record record = full_record();
+  record.verdict->eager_ms = record.verdict->candidate_ms = 0;
+  CHECK_FALSE(value_of(record, "speedup"));
+  record.verdict->correct = false;
+  CHECK(value_of(record, "speedup") == RecordValue(0.0));
+}
+
 TEST_CASE("record that is none is refused with its field") {
   for (const auto& [line, word] : {std::pair("{\"id\": 3}", "'id'"),
                                    {"{}", "'id'"},
