@@ -126,6 +126,30 @@ std::string reasons_text(const std::map<std::string, int64_t>& reasons) {
   return text;
 }
 
+// What steps say in words: a line each.
+std::string notes_text(const Json& steps) {
+  std::string text;
+  for (size_t i = 0; i < steps.size(); ++i)
+    for (const Json& note : steps[i].value("notes", Json::array()))
+      text += concat("- step ", i + 1, " ", plain(steps[i]["step"]), ": ", plain(note), "\n");
+  return text.empty() ? "" : "\n" + text;
+}
+
+// A line for each version, with the steps that depend on it.
+std::string versions_text(const Json& versions) {
+  std::vector<std::pair<std::string, std::string>> lines;  // a version, and its steps
+  for (const auto& [step, of_step] : versions.items())
+    for (const auto& [name, value] : of_step.items()) {
+      const std::string version = concat(name, ": `", plain(value), "`");
+      auto line = std::ranges::find(lines, version, &std::pair<std::string, std::string>::first);
+      if (line == lines.end()) line = lines.insert(lines.end(), {version, ""});
+      line->second += (line->second.empty() ? "" : ", ") + step;
+    }
+  std::string text;
+  for (const auto& [version, steps] : lines) text += concat("- ", version, " (", steps, ")\n");
+  return text;
+}
+
 }  // namespace
 
 DataCard make_data_card(const PipelineState& state, const std::string& yaml,
@@ -152,15 +176,14 @@ std::string card_text(const DataCard& card) {
   const Json& json = card.json;
   std::string text =
       concat("# Data card\n\n", plain(json["records"]), " records, hash `", plain(json["records_hash"]),
-             "`.\n\n## Steps\n\n", markdown_table(json["steps"], {"step", "in", "out", "dropped"}));
+             "`.\n\n## Steps\n\n", markdown_table(json["steps"], {"step", "in", "out", "dropped"}),
+             notes_text(json["steps"]));
   text += "\n## Sources\n\n" + markdown_table(json["sources"], {"source", "file", "form", "licence",
                                                                 "entries", "broken", "bytes", "hash"});
   text += "\n## Files\n\n" +
           markdown_table(json["files"], {"file", "form", "records", "left_out", "bytes", "hash"});
   text += "\n## Versions\n\n";
-  for (const auto& [step, versions] : json["versions"].items())
-    for (const auto& [name, value] : versions.items())
-      text += concat("- step ", step, ", ", name, ": `", plain(value), "`\n");
+  text += versions_text(json["versions"]);
   text += "\n## Distributions\n\n| value | records |\n|---|---|\n";
   for (const auto& [name, counts] : json["classes"].items())
     for (const auto& [value, count] : counts.items())

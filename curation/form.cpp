@@ -1,6 +1,7 @@
 #include "curation/form.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -165,6 +166,15 @@ void keep_figures(const nlohmann::json& entry, const std::vector<std::string>& f
 std::string label_of(const Record& record, const std::string& name) {
   const auto found = record.labels.find(name);
   return found == record.labels.end() ? "" : found->second;
+}
+
+int64_t integer_label(const Record& record, const std::string& name) {
+  const std::string text = label_of(record, name);
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw InputError(concat("the label '", name, "' must be an integer, found '", text, "'"));
+  return number;
 }
 
 const std::string& needed(const std::string& text, const char* what) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/error.h"
 #include "curation/record.h"
 #include "tasks/prompt.h"
 
@@ -23,6 +24,12 @@ struct WritingOptions {
   std::string reasoning_opening = "<think>\n", reasoning_closing = "\n</think>\n\n";
 };
 
+// Thrown by Form::read: the entry is as it should be, and no record comes of it. It is not counted as broken.
+class EntryWithoutUse : public InputError {
+ public:
+  explicit EntryWithoutUse(const std::string& reason) : InputError(reason) {}
+};
+
 class Form {
  public:
   virtual ~Form() = default;
@@ -32,7 +39,7 @@ class Form {
   // What its publisher says of the licence; empty: nothing, or it is no publisher's form.
   virtual std::string licence() const { return ""; }
   // Fills in what an entry says; id, parent and provenance.source are the caller's. Throws InputError naming
-  // the field.
+  // the field, or EntryWithoutUse.
   virtual Record read(const nlohmann::json& entry) const = 0;
   // Further correct programs of the same task that the entry holds beside the one of `first`, each a record
   // like it with another answer.
@@ -64,6 +71,8 @@ std::optional<double> number_of(const nlohmann::json& entry,
 void keep_labels(const nlohmann::json& entry, const std::vector<std::string>& fields, Record& record);
 void keep_figures(const nlohmann::json& entry, const std::vector<std::string>& fields, Record& record);
 std::string label_of(const Record& record, const std::string& name);  // empty if it has none
+// Throws InputError naming the label if it is no integer.
+int64_t integer_label(const Record& record, const std::string& name);
 
 // Throws InputError "needs WHAT, and the record has none" if the text is empty.
 const std::string& needed(const std::string& text, const char* what);

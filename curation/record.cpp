@@ -34,6 +34,10 @@ class FieldWriter {
   void field(const char* name, const std::vector<ChatMessage>& value) {
     if (!value.empty()) json_[name] = turns_to_json(value);
   }
+  void field(const char* name, const std::vector<uint64_t>& value) {
+    if (!value.empty()) json_[name] = value;
+  }
+  void field(const char* name, const std::vector<Origin>& value);
   void sizes(const char* name, const std::string& value) {
     if (!value.empty()) json_[name] = Json::parse(value);
   }
@@ -70,6 +74,13 @@ class FieldReader {
   void field(const char* name, std::vector<ChatMessage>& value) {
     if (const auto found = json_.find(name); found != json_.end()) value = turns_of(*found, name);
   }
+  void field(const char* name, std::vector<uint64_t>& value) {
+    for (const nlohmann::json& item : list(name)) {
+      if (!item.is_number_integer()) refuse(name, "a list of integers", item);
+      value.push_back(item.get<uint64_t>());
+    }
+  }
+  void field(const char* name, std::vector<Origin>& value);
   void sizes(const char* name, std::string& value) {
     const auto found = json_.find(name);
     if (found == json_.end()) return;
@@ -138,16 +149,44 @@ void visit_answer(Visitor& visitor, AnswerType& a) {
   visitor.field("messages", a.messages);
 }
 
+template <class Visitor, class OriginType>
+void visit_origin(Visitor& visitor, OriginType& o) {
+  visitor.field("source", o.source);
+  visitor.field("file", o.file);
+  visitor.field("form", o.form);
+  visitor.field("entry", o.entry);
+  visitor.field("content", o.content);
+}
+
 template <class Visitor, class ProvenanceType>
 void visit_provenance(Visitor& visitor, ProvenanceType& p) {
-  visitor.field("source", p.source);
-  visitor.field("file", p.file);
-  visitor.field("form", p.form);
-  visitor.field("entry", p.entry);
-  visitor.field("content", p.content);
+  visit_origin(visitor, p);
   visitor.field("licence", p.licence);
-  visitor.field("seed", p.seed);
+  visitor.field("seeds", p.seeds);
   visitor.field("verifier", p.verifier);
+  visitor.field("earlier", p.earlier);
+}
+
+void FieldWriter::field(const char* name, const std::vector<Origin>& value) {
+  for (const Origin& origin : value) {
+    FieldWriter writer;
+    visit_origin(writer, origin);
+    json_[name].push_back(writer.take());
+  }
+}
+
+void FieldReader::field(const char* name, std::vector<Origin>& value) {
+  for (const nlohmann::json& item : list(name)) {
+    FieldReader reader(item, concat(path_, name, "."));
+    visit_origin(reader, value.emplace_back());
+  }
+}
+
+// Of one seed, as records had it before they had a list.
+void read_single_seed(const nlohmann::json& provenance, std::vector<uint64_t>& seeds) {
+  const auto seed = provenance.find("seed");
+  if (seeds.empty() && seed != provenance.end() && seed->is_number_integer())
+    seeds.push_back(seed->get<uint64_t>());
 }
 
 // A verdict's fields that have another value than one of which nothing is known.
@@ -185,6 +224,13 @@ std::optional<RecordValue> known(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<RecordValue>(text);
 }
 
+// An incorrect program has none above 0. Of a correct one that was not timed none is known.
+std::optional<RecordValue> speedup_of(const Verdict& verdict) {
+  if (!verdict.correct) return 0.0;
+  const double speedup = verdict.speedup();
+  return speedup > 0 ? std::optional<RecordValue>(speedup) : std::nullopt;
+}
+
 const std::vector<std::pair<std::string, Getter>>& getters() {
   static const std::vector<std::pair<std::string, Getter>> kGetters = {
       {"correct", of_verdict([](const Verdict& v) { return v.correct; })},
@@ -192,7 +238,7 @@ const std::vector<std::pair<std::string, Getter>>& getters() {
       {"outcome", of_verdict([](const Verdict& v) { return to_string(v.outcome); })},
       {"fault_class", of_verdict([](const Verdict& v) { return v.fault_class; })},
       {"clock", of_verdict([](const Verdict& v) { return v.clock; })},
-      {"speedup", of_verdict([](const Verdict& v) { return v.correct ? v.speedup() : 0.0; })},
+      {"speedup", [](const Record& r) { return r.verdict ? speedup_of(*r.verdict) : std::nullopt; }},
       {"pass_rate", of_verdict([](const Verdict& v) { return v.pass_rate(); })},
       {"has_scaffold", [](const Record& r) { return RecordValue(r.answer.has_scaffold()); }},
       {"program_lines", [](const Record& r) { return RecordValue(line_count(r.answer.program)); }},
@@ -288,6 +334,7 @@ Record record_from_json(const nlohmann::json& json) {
   if (const auto part = json.find("provenance"); part != json.end()) {
     FieldReader reader(*part, "provenance.");
     visit_provenance(reader, record.provenance);
+    read_single_seed(*part, record.provenance.seeds);
   }
   if (const auto part = json.find("verdict"); part != json.end()) record.verdict = read_verdict(*part);
   return record;

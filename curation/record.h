@@ -16,16 +16,23 @@
 
 namespace bicrl::curation {
 
-// What was published or made, step by step from the file to this record.
-struct Provenance {
+// The entry that a record was loaded from, or what composed it.
+struct Origin {
   std::string source;   // name of the source in the pipeline
   std::string file;     // its file's name
   std::string form;     // of the file's entries (curation/form.h), or "synthesised"
   int64_t entry = 0;    // counted from 1; 0: no file's
   std::string content;  // hash of the entry
+  bool operator==(const Origin&) const = default;
+};
+
+// What was published or made, step by step from the file to this record.
+struct Provenance : Origin {
   std::string licence;
-  uint64_t seed = 0;     // of what made it
-  std::string verifier;  // all that the verdict depends on beside task and program
+  std::vector<uint64_t> seeds;  // of the steps that drew something for it, the first one's first
+  std::string verifier;         // all that the verdict depends on beside task and program
+  // Of a record of another pipeline that was loaded: where that one had it from, the first origin first.
+  std::vector<Origin> earlier;
   bool operator==(const Provenance&) const = default;
 };
 

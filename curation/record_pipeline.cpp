@@ -135,11 +135,9 @@ class Pipeline::Run {
       if (run.pipeline_.ledger_) run.pipeline_.ledger_->sync();
       PipelineState& state = run.pipeline_.state_;
       BICRL_CHECK(state.steps.size() == index, state.steps.size(), " ", index);
-      state.steps.push_back({.name = name,
-                             .counts = counts,
-                             .records_hash = hash.hex,
-                             .inputs = step.inputs(),
-                             .card = step.card()});
+      state.steps.push_back(
+          {.name = name, .counts = counts, .records_hash = hash.hex, .inputs = step.inputs(), .card = {}});
+      state.steps.back().card = run.card_of(step, state.steps.back().inputs);
       state.yaml = run.pipeline_.yaml_;
       state.save(run.pipeline_.directory() / "state.json");
     }
@@ -154,6 +152,14 @@ class Pipeline::Run {
     Link* next = nullptr;
   };
 
+  // With the versions of this program and of the boxes that the step asks.
+  nlohmann::ordered_json card_of(const Step& step, const nlohmann::ordered_json& inputs) const {
+    nlohmann::ordered_json card = step.card();
+    if (card.is_null()) card = nlohmann::ordered_json::object();
+    card["versions"]["program"] = pipeline_.environment_.services->generator().version;
+    if (inputs.contains("boxes")) card["versions"]["boxes"] = inputs["boxes"];
+    return card;
+  }
   void check_stop() {
     if (pipeline_.environment_.services->stop_requested())
       throw Interrupted(
@@ -179,12 +185,26 @@ Pipeline::Pipeline(const ConfigSection& root, const fs::path& config_folder, Ser
   environment_.directory = section.required_text("directory");
   environment_.config_folder = config_folder;
   environment_.services = &services;
-  for (const ConfigSection& step : root.sections("steps"))
-    steps_.push_back({step.required_text("step"), make_step(step, environment_)});
+  for (const ConfigSection& step : root.sections("steps")) add_step(step);
   if (steps_.empty()) root.reject("steps", "a pipeline has at least one step");
 }
 
 Pipeline::~Pipeline() = default;
+
+// Of two steps that make one file the second would leave its own alone.
+void Pipeline::add_step(const ConfigSection& section) {
+  NamedStep added{section.required_text("step"), make_step(section, environment_)};
+  for (const fs::path& output : added.step->outputs()) {
+    if (is_own_file(output, directory()))
+      section.reject("file", concat("'", output.string(), "' is a file of the pipeline itself"));
+    for (size_t i = 0; i < steps_.size(); ++i)
+      for (const fs::path& other : steps_[i].step->outputs())
+        if (fs::weakly_canonical(other) == fs::weakly_canonical(output))
+          section.reject("file", concat("step ", i + 1, " (", steps_[i].name, ") makes '", output.string(),
+                                        "' already"));
+  }
+  steps_.push_back(std::move(added));
+}
 
 fs::path Pipeline::output_of(size_t index, const char* folder) const {
   return directory() / folder / (numbered(index, steps_[index].name) + ".jsonl");
@@ -213,6 +233,18 @@ size_t Pipeline::index_of(const std::string& name_or_number) const {
                           nearest ? "; did you mean " + *nearest + "?" : ""));
 }
 
+std::string Pipeline::damage_of(size_t index) const {
+  for (const char* folder : {"records", "audit"})
+    if (const fs::path file = output_of(index, folder); !fs::exists(file))
+      return file.string() + " is not there any more";
+  for (const fs::path& file : steps_[index].step->outputs())
+    if (!fs::exists(file)) return file.string() + " is not there any more";
+  const fs::path records = output_of(index, "records");
+  if (hash_file(records).hex != state_.steps[index].records_hash)
+    return records.string() + " holds other records than the step wrote";
+  return "";
+}
+
 size_t Pipeline::first_to_take(const std::string& resolved_yaml) const {
   size_t standing = std::min(steps_that_stand(state_, resolved_yaml, kFreeKeys), steps_.size());
   for (size_t i = 0; i < standing; ++i) {
@@ -222,7 +254,10 @@ size_t Pipeline::first_to_take(const std::string& resolved_yaml) const {
                ") depends on a file or a version that has changed since: it is taken again");
       return i;
     }
-    if (!fs::exists(output_of(i, "records"))) return i;
+    if (const std::string damage = damage_of(i); !damage.empty()) {
+      log_warning("step ", i + 1, " (", whole, "): ", damage, ": it is taken again");
+      return i;
+    }
   }
   if (standing < std::min(state_.steps.size(), steps_.size()))
     log_info("the configuration has changed: steps are taken again from ", standing + 1, " (",
@@ -251,6 +286,8 @@ void Pipeline::take(size_t first, size_t last) {
       ++number;
       run.feed(read_record(line, input, number));
     }
+    if (const int64_t written = state_.steps[first - 1].counts.out; number != written)
+      throw InputError(concat(input.string(), ": has ", number, " records, and its step wrote ", written));
   }
   run.finish();
 }

@@ -3,10 +3,11 @@
 // Records (record.h) stream through all steps in one pass: each step (step.h) hands on what it passes at
 // once, and writes it to DIR/records/NN-NAME.jsonl, and a decision on each record that it drops to
 // DIR/audit/. A file gets its name when its step has come to its end; DIR/state.json then says so, and the
-// next start begins behind it. What takes long (samples, verdicts, runs of references) lies in
-// DIR/ledger.jsonl (ledger.h) the moment it is known, so that a pipeline that is killed at any moment goes on
-// without doing it again and ends with the same bytes. services.h is what steps need of the world outside,
-// form.h the published forms that they read and write, data_card.h what the end says of the data.
+// next start begins behind it if all of its files are as it left them. What takes long (samples, verdicts,
+// runs of references) lies in DIR/ledger.jsonl (ledger.h) the moment it is known, so that a pipeline that is
+// killed at any moment goes on without doing it again and ends with the same bytes. services.h is what steps
+// need of the world outside, form.h the published forms that they read and write, data_card.h what the end
+// says of the data.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -50,9 +51,12 @@ class Pipeline {
     std::unique_ptr<Step> step;
   };
   class Run;
+  void add_step(const ConfigSection& section);
   std::filesystem::path output_of(size_t index, const char* folder) const;
   size_t index_of(const std::string& name_or_number) const;
   size_t first_to_take(const std::string& resolved_yaml) const;
+  // Why a finished step does not stand any more; empty if it does.
+  std::string damage_of(size_t index) const;
   void forget_from(size_t index);
   void take(size_t first, size_t last);
   void write_card() const;

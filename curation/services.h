@@ -66,7 +66,7 @@ class TableConverter {
 // The program that samples a policy.
 struct Generator {
   std::filesystem::path program;  // empty: the running one
-  std::string version;            // for keys
+  std::string version;            // of the running program and its libraries, for keys and data cards
 };
 
 // Each is started when it is first asked for. Throws InputError if the pipeline's file does not say how.

@@ -50,8 +50,11 @@ class Step {
   virtual void advance(Outlet& /*out*/, Milliseconds /*patience*/) {}
   // There are no more records; nothing waits any more. Steps that make records of their own make them here.
   virtual void finish(Outlet& /*out*/) {}
-  // What the data card says of it besides counts: files, hashes, versions. Null: nothing.
+  // What the data card says of it besides counts: files, hashes, versions; its sentences under `notes`. Null:
+  // nothing.
   virtual nlohmann::ordered_json card() const;
+  // Files that it makes beside its records. A step of which one is not there any more is taken again.
+  virtual std::vector<std::filesystem::path> outputs() const { return {}; }
   // Hashes of the files that it reads, by path, and what else its records depend on: a step of which they
   // have changed is taken again.
   virtual nlohmann::ordered_json inputs() const;

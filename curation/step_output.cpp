@@ -1,5 +1,6 @@
 #include "curation/step_output.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace bicrl::curation {
@@ -8,6 +9,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBufferBytes = 256 << 10;
+constexpr std::string_view kOwnFiles[] = {"state.json", "pipeline.yaml", "card.md",
+                                          "card.json",  "ledger.jsonl",  "verifier.log"};
+constexpr std::string_view kOwnFolders[] = {"records", "audit", "generation"};
 
 }  // namespace
 
@@ -32,6 +36,14 @@ std::string audit_line(const std::string& id, const std::string& step, const std
   nlohmann::ordered_json json = {{"id", id}, {"step", step}, {"reason", reason}};
   if (!detail.empty()) json["detail"] = detail;
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+bool is_own_file(const fs::path& file, const fs::path& directory) {
+  const fs::path relative = fs::weakly_canonical(file).lexically_relative(fs::weakly_canonical(directory));
+  if (relative.empty()) return false;
+  const std::string first = relative.begin()->string();
+  const bool is_below = std::next(relative.begin()) != relative.end();
+  return is_below ? std::ranges::count(kOwnFolders, first) > 0 : std::ranges::count(kOwnFiles, first) > 0;
 }
 
 void remove_unfinished(const fs::path& path) {

@@ -26,6 +26,10 @@ class LineFile {
 std::string audit_line(const std::string& id, const std::string& step, const std::string& reason,
                        const std::string& detail);
 
+// Whether a pipeline of that directory writes such a file for itself: its state, its records, its data
+// card...
+bool is_own_file(const std::filesystem::path& file, const std::filesystem::path& directory);
+
 // Removes the unfinished files (NAME.tmp.PID) that processes which are gone left beside `path`.
 void remove_unfinished(const std::filesystem::path& path);
 

@@ -69,8 +69,9 @@ std::string version_of(const fs::path& folder) {
 }
 
 std::string basis_of_boxes(const BoxOptions& options, const PythonInstall& python) {
-  return hash_hex({version_of(share_folder() / "curation"), kSizeVariantsVersion, python.torch_version,
-                   std::to_string(options.cpu_s), std::to_string(options.memory_mib)});
+  return concat("torch ", python.torch_version, ", reader ",
+                hash_hex({version_of(share_folder() / "curation"), kSizeVariantsVersion,
+                          std::to_string(options.cpu_s), std::to_string(options.memory_mib)}));
 }
 
 }  // namespace

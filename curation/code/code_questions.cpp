@@ -16,15 +16,18 @@ CodeReader& CodeQuestions::reader() {
 }
 
 void CodeQuestions::ask(Record record, std::vector<nlohmann::json> requests) {
-  Asked asked{.record = std::move(record), .keys = {}, .answers = {}};
+  Asked asked{.record = std::move(record), .answers = {}};
   const uint64_t number = first_ + asked_.size();
   for (size_t place = 0; place < requests.size(); ++place) {
-    asked.keys.push_back(hash_hex(
-        {reader().basis(), requests[place].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}));
-    asked.answers.push_back(environment_.ledger->find(kKind, asked.keys.back()));
+    const std::string key = hash_hex(
+        {reader().basis(), requests[place].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+    asked.answers.push_back(environment_.ledger->find(kKind, key));
     if (asked.answers.back()) continue;
     ++asked.missing;
-    in_work_[next_question_] = {number, place};
+    const auto [question, is_new] = asking_.try_emplace(key, next_question_);
+    in_work_[question->second].places.emplace_back(number, place);
+    if (!is_new) continue;
+    in_work_[next_question_].key = key;
     reader().submit(this, next_question_++, requests[place]);
   }
   asked_.push_back(std::move(asked));
@@ -35,12 +38,17 @@ void CodeQuestions::receive(Milliseconds patience) {
   for (; answer; answer = reader().next(this, Milliseconds(0))) {
     const auto found = in_work_.find(answer->number);
     BICRL_CHECK(found != in_work_.end(), "an answer to no question: ", answer->number);
-    const auto [number, place] = found->second;
+    const Question question = std::move(found->second);
     in_work_.erase(found);
-    Asked& asked = asked_.at(number - first_);
-    environment_.ledger->keep(kKind, asked.keys[place], answer->value);
-    asked.answers[place] = std::move(answer->value);
-    --asked.missing;
+    asking_.erase(question.key);
+    // Another step may have asked the same meanwhile: records have what the ledger keeps.
+    environment_.ledger->keep(kKind, question.key, answer->value);
+    const nlohmann::json value = *environment_.ledger->find(kKind, question.key);
+    for (const auto& [number, place] : question.places) {
+      Asked& asked = asked_.at(number - first_);
+      asked.answers[place] = value;
+      --asked.missing;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 // Questions about records' code, answered by boxes and remembered in the ledger. Answers come in the records'
-// order, whichever is ready first. Not thread-safe.
+// order, whichever is ready first. Equal questions are asked once. Not thread-safe.
 #pragma once
 #include <deque>
 #include <functional>
@@ -28,9 +28,13 @@ class CodeQuestions {
  private:
   struct Asked {
     Record record;
-    std::vector<std::string> keys;
     std::vector<std::optional<nlohmann::json>> answers;
     size_t missing = 0;
+  };
+  struct Question {
+    std::string key;
+    std::vector<std::pair<uint64_t, size_t>>
+        places;  // that wait for it: a record's number, which of its answers
   };
   CodeReader& reader();
   void receive(Milliseconds patience);
@@ -38,8 +42,9 @@ class CodeQuestions {
   const StepEnvironment& environment_;
   CodeReader* reader_ = nullptr;
   std::deque<Asked> asked_;
-  uint64_t first_ = 0;                                                 // number of the head
-  std::unordered_map<uint64_t, std::pair<uint64_t, size_t>> in_work_;  // question to record and place
+  uint64_t first_ = 0;                                // number of the head
+  std::unordered_map<uint64_t, Question> in_work_;    // by number
+  std::unordered_map<std::string, uint64_t> asking_;  // the same, by key
   uint64_t next_question_ = 0;
 };
 

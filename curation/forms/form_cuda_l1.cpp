@@ -31,13 +31,12 @@ class CudaL1Form : public Form {
   }
 
   nlohmann::ordered_json write(const Record& record, const WritingOptions&) const override {
-    const std::string published = label_of(record, "published_task_id");
     nlohmann::ordered_json entry;
     entry["level_id"] = record.level;
-    if (published.empty())
+    if (label_of(record, "published_task_id").empty())
       entry["task_id"] = record.task_id;
     else
-      entry["task_id"] = std::stoll(published);
+      entry["task_id"] = integer_label(record, "published_task_id");
     entry["ref_code"] = needed(record.pytorch_code, "a task's code");
     entry["custom_code"] = nullptr;
     if (!record.answer.program.empty()) entry["custom_code"] = record.answer.program;
@@ -46,8 +45,8 @@ class CudaL1Form : public Form {
       const auto found = record.figures.find(score);
       if (found != record.figures.end()) entry[score] = found->second;
     }
-    if (!entry.contains("score_default") && record.verdict)
-      entry["score_default"] = record.verdict->speedup();
+    if (const auto speedup = value_of(record, "speedup"); speedup && !entry.contains("score_default"))
+      entry["score_default"] = std::get<double>(*speedup);
     return entry;
   }
 };

@@ -45,7 +45,7 @@ class EpisodesForm : public Form {
     Record record;
     const std::string phase = text_of(entry, "phase");
     if (phase != to_string(Stage::kEndToEnd))
-      throw InputError(concat("is of the phase '", phase, "', whose responses are no whole programs"));
+      throw EntryWithoutUse(concat("is of the phase '", phase, "', whose responses are no whole programs"));
     record.task_id = text_of(entry, "task");
     keep_figures(entry, {"sample", "step", "reward"}, record);
     read_response(text_of(entry, "text"), record.answer);

@@ -94,12 +94,11 @@ class KernelBenchForm : public Form {
     return record;
   }
   nlohmann::ordered_json write(const Record& record, const WritingOptions&) const override {
-    const std::string number = label_of(record, "problem_id");
-    nlohmann::ordered_json entry = {
-        {"level", record.level},
-        {"problem_id", std::stoll(needed(number, "a number in its level (problem_id)"))},
-        {"name", needed(record.name, "a name")},
-        {"pytorch_code", needed(record.pytorch_code, "a task's code")}};
+    needed(label_of(record, "problem_id"), "a number in its level (problem_id)");
+    nlohmann::ordered_json entry = {{"level", record.level},
+                                    {"problem_id", integer_label(record, "problem_id")},
+                                    {"name", needed(record.name, "a name")},
+                                    {"pytorch_code", needed(record.pytorch_code, "a task's code")}};
     if (!record.reduced_sizes.empty())
       entry["reduced_sizes"] = nlohmann::ordered_json::parse(record.reduced_sizes);
     return entry;

@@ -47,7 +47,7 @@ class Augment : public QuestionStep {
       other.task_id = record.task_id + ending;
       other.change_code(variant.at("code").get<std::string>());
       other.labels["shapes"] = variant.at("shapes").dump();
-      other.provenance.seed = seed_;
+      other.provenance.seeds.push_back(seed_);
       for (const char* id_of_original : {"uuid", "problem_id", "published_task_id"})
         other.labels.erase(id_of_original);
       decision.passed.push_back(std::move(other));

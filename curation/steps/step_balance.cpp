@@ -2,10 +2,13 @@
 //   by: the value; shares: [{name, share}] (equal ones of all classes that occur); records: at most (0: all)
 //   seed: which records of a class stay
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "common/error.h"
+#include "common/log.h"
 #include "common/rng.h"
 #include "curation/record_spool.h"
 #include "curation/selection/known_values.h"
@@ -47,6 +50,8 @@ class Balance : public Step {
       for (const auto& [name, members] : members_)
         shares_.push_back({name, 1 / static_cast<double>(members_.size())});
     const std::vector<int64_t> counts = most_that_fit();
+    note_empty_classes(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
+    for (const std::string& note : notes_) log_warning("balance: ", note);
     std::vector<bool> stays(spool_.size(), false);
     for (size_t i = 0; i < shares_.size(); ++i) {
       std::vector<Member>& members = members_[shares_[i].name];
@@ -63,7 +68,11 @@ class Balance : public Step {
     }
   }
 
-  Json card() const override { return {{"by", by_}, {"balanced", classes_}}; }
+  Json card() const override {
+    Json card = {{"by", by_}, {"balanced", classes_}};
+    if (!notes_.empty()) card["notes"] = notes_;
+    return card;
+  }
 
  private:
   struct Member {
@@ -84,8 +93,23 @@ class Balance : public Step {
     return std::vector<int64_t>(shares_.size(), 0);
   }
 
+  // Classes that are asked for and have no record bound all the others.
+  void note_empty_classes(int64_t stay) {
+    std::string empty;
+    char share_text[32];
+    for (const Share& share : shares_)
+      if (share.share > 0 && members_[share.name].empty()) {
+        snprintf(share_text, sizeof share_text, "' (%.2f %%)", share.share * 100);
+        empty += concat(empty.empty() ? "'" : ", '", share.name, share_text);
+      }
+    if (!empty.empty())
+      notes_.push_back(concat("no record has the ", by_, " ", empty, ", which have shares: only ", stay,
+                              " of ", spool_.size(), " records stay"));
+  }
+
   std::string by_;
   std::vector<Share> shares_;
+  std::vector<std::string> notes_;
   int64_t records_ = 0;
   uint64_t seed_ = 1;
   KnownValues known_;

@@ -77,7 +77,7 @@ class Compose : public Step {
     record.provenance.source = source_;
     record.provenance.form = "composed";
     record.provenance.licence = kOwnLicence;
-    record.provenance.seed = seed_;
+    record.provenance.seeds = {seed_};
     nlohmann::json places = nlohmann::json::array();
     for (size_t place = 0, length = length_at(random.uniform()); place < length; ++place) {
       nlohmann::json choices = nlohmann::json::array();

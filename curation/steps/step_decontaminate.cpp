@@ -1,10 +1,12 @@
 // Step `decontaminate`: drops records whose task is one of an evaluation's, however it is written.
-//   against: files of the evaluation's tasks, shapes: ignore | match, similarity: of trees, at most
+//   against: files of the evaluation's tasks; otherwise: files that are read where none of those is there
+//   shapes: ignore | match; similarity: of trees, at most
 #include <map>
 #include <optional>
 
 #include "common/error.h"
 #include "common/hash.h"
+#include "common/log.h"
 #include "curation/code/code_likeness.h"
 #include "curation/code/code_questions.h"
 #include "curation/entry_file.h"
@@ -21,14 +23,20 @@ class Decontaminate : public Step {
  public:
   Decontaminate(const ConfigSection& p, const StepEnvironment& environment)
       : environment_(environment), questions_(environment) {
-    files_ = input_paths(p, "against", environment.config_folder);
+    InputFiles files = inputs_or_others(p, "against", environment.config_folder);
+    files_ = std::move(files.found);
+    missing_ = std::move(files.missing);
     if (files_.empty()) p.reject("against", "name at least one file of an evaluation's tasks");
     match_shapes_ = p.choice("shapes", "ignore", {"ignore", "match"}) == "match";
     most_similarity_ = p.real("similarity", 0.9, 0, 1);
   }
 
   void take(Record record, Outlet& out) override {
-    if (!known_) known_ = portraits_of_evaluation();
+    if (!known_) {
+      known_ = portraits_of_evaluation();
+      log_info("decontaminate: ", known_->size(), " evaluation tasks");
+      for (const std::string& note : notes()) log_warning("decontaminate: ", note);
+    }
     if (record.pytorch_code.empty()) return out.drop(record.id, "has no task's code");
     ask(questions_, std::move(record));
   }
@@ -49,11 +57,29 @@ class Decontaminate : public Step {
     Json files = Json::array();
     for (const fs::path& file : files_)
       files.push_back(concat(file.filename().string(), " ", hash_file(file).hex));
-    return {
+    Json card = {
         {"against", files}, {"shapes", match_shapes_ ? "match" : "ignore"}, {"similarity", most_similarity_}};
+    std::vector<std::string> said = notes();
+    if (known_) {
+      card["evaluation_tasks"] = known_->size();
+      said.insert(said.begin(), concat(known_->size(), " evaluation tasks"));
+    }
+    if (!said.empty()) card["notes"] = said;
+    return card;
   }
 
  private:
+  // Of an evaluation's file that is not there: its tasks may be among the data.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    std::string read;
+    for (const fs::path& file : files_) read += (read.empty() ? "" : ", ") + file.string();
+    for (const std::string& file : missing_)
+      notes.push_back(concat(file, " is not here: its tasks may be among these data; only those of ", read,
+                             " are kept apart"));
+    return notes;
+  }
+
   void ask(CodeQuestions& questions, Record record) const {
     std::vector<nlohmann::json> requests;
     for (const char* kind : {"tree", "function"})
@@ -115,6 +141,7 @@ class Decontaminate : public Step {
 
   const StepEnvironment& environment_;
   std::vector<fs::path> files_;
+  std::vector<std::string> missing_;
   bool match_shapes_ = false;
   double most_similarity_ = 0.9;
   CodeQuestions questions_;

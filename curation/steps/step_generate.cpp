@@ -168,7 +168,7 @@ class Generate : public Step {
     Record record = task;
     record.parent = task.id;
     record.id = concat(task.id, "#", sample + 1);
-    record.provenance.seed = seed_;
+    record.provenance.seeds.push_back(seed_);
     record.verdict.reset();  // it was of no sample
     record.provenance.verifier.clear();
     record.answer.messages.clear();  // the question, and what is no sample's

@@ -1,9 +1,9 @@
 // Step `load`: records from data files, of one form or of the one that their first entry has. Records of an
 // earlier step come before them.
-//   source, files, otherwise: files that are read where none of those is there, form, licence, limit
-//   tasks: files with the code of tasks, for entries that name theirs without it
-#include <map>
+//   source, files (also folders and patterns), otherwise: files that are read where none of those is there,
+//   form, licence, limit tasks: files with the code of tasks, for entries that name theirs without it
 #include <set>
+#include <unordered_map>
 
 #include "common/error.h"
 #include "common/hash.h"
@@ -11,6 +11,8 @@
 #include "curation/entry_file.h"
 #include "curation/form.h"
 #include "curation/input_path.h"
+#include "curation/inputs/answered_run.h"
+#include "curation/inputs/task_index.h"
 #include "curation/step.h"
 
 namespace bicrl::curation {
@@ -19,11 +21,17 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kEpisodes = "episodes";
+
 class Load : public Step {
  public:
   Load(const ConfigSection& p, const StepEnvironment& environment) : environment_(environment) {
-    files_ = p.has("otherwise") ? files_or_others(p) : input_paths(p, "files", environment.config_folder);
-    if (files_.empty()) p.reject("files", "name at least one file");
+    InputFiles files = inputs_or_others(p, "files", environment.config_folder);
+    if (files.found.empty()) p.reject("files", "name at least one file");
+    files_ = std::move(files.found);
+    missing_ = std::move(files.missing);
+    for (const std::string& file : missing_)
+      log_info("load: ", file, " is not here", files.stand_in ? ": the files of 'otherwise' stand in" : "");
     source_ = p.text("source", files_.front().stem().string());
     std::vector<std::string> forms = form_names();
     forms.push_back("auto");
@@ -35,18 +43,25 @@ class Load : public Step {
 
   void take(Record record, Outlet& out) override {
     ids_.insert(record.id);
+    note_task(record);
     out.pass(std::move(record));
   }
 
   void finish(Outlet& out) override {
     for (const fs::path& file : task_files_) read_tasks(file);
     for (const fs::path& file : files_) load_file(file, out);
+    if (loaded_ == 0)
+      throw InputError(concat("load: no entry of ", files_.front().string(),
+                              files_.size() > 1 ? " and the other files" : "", " makes a record",
+                              first_without_use_.empty() ? "" : ": the first " + first_without_use_));
   }
 
   Json inputs() const override {
     Json hashes = Json::object();
     for (const fs::path& file : files_) hashes[file.string()] = hash_file(file).hex;
     for (const fs::path& file : task_files_) hashes[file.string()] = hash_file(file).hex;
+    for (const fs::path& file : files_)
+      if (const fs::path run = run_file_of(file); !run.empty()) hashes[run.string()] = verifier_of_run(run);
     return hashes;
   }
   Json card() const override {
@@ -58,24 +73,11 @@ class Load : public Step {
  private:
   struct Progress {
     std::string form;
-    int64_t entries = 0, broken = 0;
+    std::string verifier;  // of a run's answers
+    int64_t entries = 0, broken = 0, without_use = 0;
+    std::string first_broken;
     std::set<std::string> licences;
   };
-
-  // Of published files those that are here; the others are named in the log and in the data card.
-  std::vector<fs::path> files_or_others(const ConfigSection& p) {
-    std::vector<fs::path> found;
-    for (const std::string& file : p.texts("files")) {
-      if (const auto path = find_input(file, environment_.config_folder))
-        found.push_back(*path);
-      else
-        missing_.push_back(file);
-    }
-    const std::vector<fs::path> others = input_paths(p, "otherwise", environment_.config_folder);
-    for (const std::string& file : missing_)
-      log_info("load: ", file, " is not here", found.empty() ? ": the files of 'otherwise' stand in" : "");
-    return found.empty() ? others : found;
-  }
 
   void read_tasks(const fs::path& file) {
     std::string form;
@@ -83,7 +85,7 @@ class Load : public Step {
       if (form.empty()) form = detect_form(entry, file.string());
       Record task = form_named(form).read(is_table(file) ? without_empty_fields(entry) : entry);
       const std::string id = task.task_id;
-      if (!id.empty()) tasks_.emplace(id, std::move(task));
+      if (!id.empty()) tasks_.add(file, id, std::move(task));
     };
     const auto broken = [&](size_t number, const std::string& reason) {
       throw InputError(concat(file.string(), ": entry ", number, ": ", reason));
@@ -94,22 +96,22 @@ class Load : public Step {
   // Of an entry that names its task by an id of `tasks` alone.
   void add_task(Record& record) const {
     if (!record.pytorch_code.empty() || task_files_.empty()) return;
-    const auto task = tasks_.find(record.task_id);
-    if (task == tasks_.end()) throw InputError(concat("'tasks' has no task '", record.task_id, "'"));
-    record.pytorch_code = task->second.pytorch_code;
-    record.reduced_sizes = task->second.reduced_sizes;
-    record.level = task->second.level;
-    record.name = task->second.name;
-    record.operators = task->second.operators;
+    const Record& task = tasks_.find(record.task_id);
+    record.pytorch_code = task.pytorch_code;
+    record.reduced_sizes = task.reduced_sizes;
+    record.level = task.level;
+    record.name = task.name;
+    record.operators = task.operators;
   }
 
   void load_file(const fs::path& file, Outlet& out) {
     Progress progress;
+    if (const fs::path run = run_file_of(file); !run.empty()) progress.verifier = verifier_of_run(run);
     int64_t last = 0;
     const auto broken = [&](size_t number, const std::string& reason) {
       last = static_cast<int64_t>(number);
       ++progress.entries;
-      ++progress.broken;
+      if (++progress.broken == 1) progress.first_broken = concat("entry ", number, ": ", reason);
       out.drop(concat(source_, " entry ", number), "broken entry",
                concat(file.filename().string(), ": ", reason));
     };
@@ -123,6 +125,12 @@ class Load : public Step {
       try {
         record = record_of(entry, static_cast<int64_t>(number), file, progress);
         further = further_of(entry, record, progress);
+      } catch (const EntryWithoutUse& reason) {
+        ++progress.entries;
+        ++progress.without_use;
+        if (first_without_use_.empty()) first_without_use_ = reason.what();
+        return out.drop(concat(source_, " entry ", number), "no whole program",
+                        concat(file.filename().string(), ": ", reason.what()));
       } catch (const InputError& error) {
         return broken(number, error.what());
       }
@@ -134,8 +142,17 @@ class Load : public Step {
     };
     read_entry_file(file, *environment_.services, {.take = take, .broken = broken});
     before_ += last;
-    if (progress.entries == 0 && !(limit_ > 0 && loaded_ >= limit_))
+    const bool is_full = limit_ > 0 && loaded_ >= limit_;
+    // A rank of a run that generated nothing in a step has left an empty file.
+    if (progress.entries == 0 && !is_full && !(files_.size() > 1 && file.extension() == ".gz"))
       throw InputError(concat(file.string(), ": holds no entry"));
+    if (progress.entries > 0 && progress.broken == progress.entries)
+      throw InputError(concat(file.string(), ": each of its ", progress.entries,
+                              " entries is broken; the first: ", progress.first_broken));
+    note_source(file, progress);
+  }
+
+  void note_source(const fs::path& file, const Progress& progress) {
     const FileHash hash = hash_file(file);
     Json licences = progress.licences.empty() ? Json("none stated") : Json(progress.licences);
     sources_.push_back({{"source", source_},
@@ -146,6 +163,7 @@ class Load : public Step {
                         {"broken", progress.broken},
                         {"bytes", hash.bytes},
                         {"hash", hash.hex}});
+    if (progress.without_use > 0) sources_.back()["without_use"] = progress.without_use;
   }
 
   // A file of other columns is one mistake, not one for each entry.
@@ -170,22 +188,41 @@ class Load : public Step {
     add_task(record);
     if (progress.form != "records") {
       const std::string own = !record.task_id.empty() ? record.task_id : own_id(entry, record);
-      record.task_id = own.empty() ? free_task_id(number) : concat(source_, ":", own);
-      record.id = record.task_id;
+      const bool names_task = !record.task_id.empty();
+      record.id = own.empty() ? free_task_id(number) : concat(source_, ":", own);
+      const std::string known = names_task ? "" : known_task_of(record);
+      record.task_id = known.empty() ? record.id : known;
     }
     // Several answers to one task: a published set names them by the task alone.
     if (ids_.contains(record.id)) record.id = free_id(record.id, before_ + number);
     ids_.insert(record.id);
+    note_task(record);
     Provenance& p = record.provenance;
+    if (const Origin& before = p; before != Origin{}) p.earlier.push_back(before);
     p.source = source_;
     p.file = file.filename().string();
     p.form = progress.form;
     p.entry = number;
+    if (progress.form == kEpisodes && record.verdict) p.verifier = progress.verifier;
     p.content = hash_hex(entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     if (!licence_.empty()) p.licence = licence_;
     if (p.licence.empty()) p.licence = form.licence();
     progress.licences.insert(p.licence.empty() ? "none stated" : p.licence);
     return record;
+  }
+
+  // Of an answer without its task's id: that of the first record with the same code.
+  std::string known_task_of(const Record& record) const {
+    if (record.pytorch_code.empty() || !has_answer(record.answer)) return "";
+    const auto known = task_of_code_.find(hash_hex(record.pytorch_code));
+    return known == task_of_code_.end() ? "" : known->second;
+  }
+  void note_task(const Record& record) {
+    if (!record.pytorch_code.empty()) task_of_code_.emplace(hash_hex(record.pytorch_code), record.task_id);
+  }
+  static bool has_answer(const Answer& answer) {
+    return !answer.program.empty() || !answer.response.empty() ||
+           (!answer.messages.empty() && answer.messages.back().role == ChatRole::kAssistant);
   }
 
   // Of an entry without an id: its number, counted on over the files. It is no task's that was loaded before.
@@ -222,11 +259,13 @@ class Load : public Step {
   std::vector<fs::path> files_;
   std::string source_, form_, licence_;
   std::vector<fs::path> task_files_;
-  std::map<std::string, Record> tasks_;  // by id
+  TaskIndex tasks_;
   std::vector<std::string> missing_;
+  std::string first_without_use_;
   int64_t limit_ = 0, loaded_ = 0;
   int64_t before_ = 0;  // numbers of entries of the files before
   std::set<std::string> ids_;
+  std::unordered_map<std::string, std::string> task_of_code_;  // by the code's hash
   Json sources_ = Json::array();
 };
 

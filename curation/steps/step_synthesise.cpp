@@ -46,7 +46,7 @@ class Synthesise : public Step {
     plain.provenance.source = source_;
     plain.provenance.form = "synthesised";
     plain.provenance.licence = kLicence;
-    plain.provenance.seed = tasks_.seed;
+    plain.provenance.seeds = {tasks_.seed};
     if (programs_ == 0) {  // whoever asks a policy for them
       ++records_;
       return out.pass(std::move(plain));

@@ -61,6 +61,7 @@ class Write : public Step {
     hash_ = hash_file(table);
   }
 
+  std::vector<fs::path> outputs() const override { return {path()}; }
   Json card() const override {
     Json entry = {{"file", file_.string()}, {"form", form_},        {"records", written_},
                   {"left_out", left_out_},  {"bytes", hash_.bytes}, {"hash", hash_.hex}};

@@ -2,7 +2,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "common/files/files.h"
 #include "curation/code/code_likeness.h"
@@ -20,6 +22,26 @@ using Catch::Matchers::MessageMatches;
 using testing::TemporaryFolder;
 
 const fs::path kEvaluation = bicrl::testing::source_path("tests/data/kernelbench_level1.json");
+
+// An environment variable of another value while it lives.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~ScopedVariable() {
+    if (before_)
+      setenv(name_, before_->c_str(), 1);
+    else
+      unsetenv(name_);
+  }
+  ScopedVariable(const ScopedVariable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
 
 TEST_CASE("tree similarity is the share of common features") {
   const CodePortrait one{.id = "", .text = "a", .features = {1, 2, 2, 3}, .function = ""};
@@ -121,6 +143,35 @@ TEST_CASE("entry of an evaluation that cannot be read is refused by file and num
         InputError,
         MessageMatches(ContainsSubstring("evaluation.jsonl, entry 2: ") && ContainsSubstring(why)));
   }
+}
+
+TEST_CASE("evaluation whose file is not there is named in the data card with what was read instead") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 1);
+  write_tasks(folder.path() / "toys.json", 3);
+  const auto notes = [&](const std::string& against) {
+    FakeServices services;
+    services.codes = FakeCodeReader([](const nlohmann::json& request) {
+      return nlohmann::json{{"text", request.at("code")}, {"features", {1u}}};
+    });
+    const std::string in = folder.path().string();
+    run_pipeline(concat("curation: {directory: ", in, "/run}\nsteps:\n  - {step: load, files: [", in,
+                        "/tasks.json]}\n  - {step: decontaminate, similarity: 1, against: [", against,
+                        "], otherwise: [", in, "/toys.json]}\n"),
+                 services);
+    return read_file(folder.path() / "run/card.md");
+  };
+  const std::string without = notes("data/no_such_evaluation.json");
+  CHECK_THAT(without, ContainsSubstring("- step 2 decontaminate: 3 evaluation tasks\n"));
+  CHECK_THAT(without, ContainsSubstring("data/no_such_evaluation.json is not here") &&
+                          ContainsSubstring("only those of") && ContainsSubstring("toys.json"));
+  // As under BICRL_DATA.
+  fs::create_directories(folder.path() / "published");
+  write_tasks(folder.path() / "published/no_such_evaluation.json", 2);
+  const ScopedVariable data("BICRL_DATA", (folder.path() / "published").string());
+  const std::string with = notes("data/no_such_evaluation.json");
+  CHECK_THAT(with, ContainsSubstring("- step 2 decontaminate: 2 evaluation tasks\n"));
+  CHECK_THAT(with, !ContainsSubstring("is not here"));
 }
 
 TEST_CASE("with shapes to match only tasks of the same shapes are an evaluation's") {

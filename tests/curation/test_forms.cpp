@@ -207,6 +207,23 @@ TEST_CASE("form refuses an entry without its field and names it") {
                        MessageMatches(ContainsSubstring("nearest is concur")));
 }
 
+TEST_CASE("label that must be a number and is none is named when it is written") {
+  for (const auto& [form, label] :
+       {std::pair("kernelbench", "problem_id"), {"cuda_l1", "published_task_id"}}) {
+    Record record;
+    record.id = "a";
+    record.name = "n";
+    record.pytorch_code = kModule;
+    for (const char* text : {"x", "7x", "99999999999999999999"}) {
+      record.labels[label] = text;
+      CHECK_THROWS_MATCHES(form_named(form).write(record, {}), InputError,
+                           MessageMatches(ContainsSubstring(concat("'", label, "' must be an integer"))));
+    }
+    record.labels[label] = "7";
+    CHECK_NOTHROW(form_named(form).write(record, {}));
+  }
+}
+
 TEST_CASE("entry without a field or with a field of another type is read or refused") {
   auto entries = published_entries();
   entries.push_back({"cuda_agent", {{"ops", "[]"}, {"data_source", "d"}, {"code", kModule}}});

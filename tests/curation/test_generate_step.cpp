@@ -89,7 +89,7 @@ TEST_CASE("generate puts samples in the place of tasks without a program") {
   CHECK(second.answer.program == "class ModelNew: pass  # c 1 seed 9");
   CHECK(second.parent == "c");
   CHECK(second.task_id == "C");
-  CHECK(second.provenance.seed == 9);
+  CHECK(second.provenance.seeds == std::vector<uint64_t>{9});
   CHECK_FALSE(second.verdict);
   CHECK(second.figures.at("response_tokens") == 3);
   CHECK(result.at("b").answer.program == "known");

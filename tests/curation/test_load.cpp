@@ -195,5 +195,74 @@ TEST_CASE("entries of several files have ids of their own, and those of one task
         std::map<std::string, int>{{"s:0", 6}, {"s:1", 6}});
 }
 
+TEST_CASE("records of another pipeline keep where that one had them from") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 1);
+  FakeServices services;
+  std::string file = (folder.path() / "tasks.json").string();
+  for (const char* source : {"published", "second", "third"}) {
+    const fs::path run = folder.path() / source;
+    run_pipeline(concat("curation: {directory: ", run.string(),
+                        "}\nsteps:\n  - {step: load, source: ", source, ", files: [", file, "]}\n"),
+                 services);
+    file = (run / "records/01-load.jsonl").string();
+  }
+  const Provenance found = record_from_line(lines_of(file).at(0)).provenance;
+  CHECK(found.source == "third");
+  CHECK(found.file == "01-load.jsonl");
+  REQUIRE(found.earlier.size() == 2);
+  CHECK(found.earlier[0].source == "published");
+  CHECK(found.earlier[0].file == "tasks.json");
+  CHECK(found.earlier[0].form == "end_to_end");
+  CHECK(found.earlier[0].entry == 1);
+  CHECK(found.earlier[1].source == "second");
+  CHECK(found.earlier[1].form == "records");
+}
+
+TEST_CASE("answers that name no task share the one of the first with the same code") {
+  const TemporaryFolder folder;
+  const std::string one = module_named("# one"), two = module_named("# two"),
+                    program = "class ModelNew: pass";
+  const auto turns = [&](int i) {
+    return nlohmann::json::array(
+        {{{"role", "user"}, {"content", concat("q", i)}}, {{"role", "assistant"}, {"content", program}}});
+  };
+  std::map<std::string, std::string> lines;
+  for (int i = 0; i < 5; ++i) {
+    const std::string code = i % 2 == 0 ? one : two, uuid = concat("u", i);
+    lines["pairs"] +=
+        nlohmann::json({{"prompt", "p"}, {"response", program}, {"pytorch_code", code}}).dump() + "\n";
+    lines["messages"] +=
+        nlohmann::json({{"uuid", uuid}, {"messages", turns(i)}, {"original_python_code", code}}).dump() +
+        "\n";
+    lines["concur"] += nlohmann::json({{"uuid", uuid},
+                                       {"problem_name", "n"},
+                                       {"pytorch_code", code},
+                                       {"generated_think", "t"},
+                                       {"generated_code", program},
+                                       {"speedup_over_eager", 1.5}})
+                           .dump() +
+                       "\n";
+  }
+  for (const auto& [form, text] : lines) {
+    INFO(form);
+    write_file_atomically(folder.path() / "in.jsonl", text);
+    const fs::path run = folder.path() / form;
+    FakeServices services;
+    run_pipeline(
+        concat("curation: {directory: ", run.string(), "}\nsteps:\n  - {step: load, source: s, files: [",
+               (folder.path() / "in.jsonl").string(),
+               "]}\n  - {step: select, best: [highest program_lines], keep: 3}\n"),
+        services);
+    std::map<std::string, int> tasks;
+    for (const std::string& line : lines_of(run / "records/02-select.jsonl"))
+      ++tasks[record_from_line(line).task_id];
+    const bool is_numbered = form == "pairs";
+    CHECK(tasks ==
+          std::map<std::string, int>{{is_numbered ? "s:1" : "s:u0", 3}, {is_numbered ? "s:2" : "s:u1", 2}});
+    CHECK(nlohmann::json::parse(read_file(run / "card.json"))["steps"][1]["groups"] == 2);
+  }
+}
+
 }  // namespace
 }  // namespace bicrl::curation

@@ -33,7 +33,8 @@ Record full_record() {
   record.provenance.source = "s";
   record.provenance.entry = 7;
   record.provenance.licence = "MIT";
-  record.provenance.seed = 18446744073709551615u;
+  record.provenance.seeds = {3, 18446744073709551615u};
+  record.provenance.earlier = {{.source = "o", .file = "f", .form = "pairs", .entry = 2, .content = "h"}};
   Verdict verdict;
   verdict.outcome = Outcome::kGraded;
   verdict.correct = verdict.compiled = true;
@@ -54,6 +55,19 @@ TEST_CASE("record that is written and read again is the same line") {
   CHECK(again.figures.at("published_speedup") == 0.1);
   CHECK(again.verdict->speedup() == 2);
   CHECK(line.find('\n') == line.npos);
+}
+
+TEST_CASE("record with the single seed that records once had is read") {
+  CHECK(record_from_line(R"({"id": "a", "provenance": {"seed": 7}})").provenance.seeds ==
+        std::vector<uint64_t>{7});
+}
+
+TEST_CASE("speed-up of a correct program that was not timed is unknown") {
+  Record record = full_record();
+  record.verdict->eager_ms = record.verdict->candidate_ms = 0;
+  CHECK_FALSE(value_of(record, "speedup"));
+  record.verdict->correct = false;
+  CHECK(value_of(record, "speedup") == RecordValue(0.0));
 }
 
 TEST_CASE("record that is none is refused with its field") {

@@ -112,6 +112,8 @@ TEST_CASE("steps warn of a value that no record has and name the nearest") {
     INFO(step);
     CHECK_THAT(log_of(step), ContainsSubstring(nearest));
   }
+  CHECK_THAT(log_of("balance, by: task, shares: [{name: a}, {name: b, share: 3}, {name: none, share: 12}]"),
+             ContainsSubstring("'none' (75.00 %), which have shares: only "));
   CHECK_THAT(log_of("balance, by: reasoning_token"), ContainsSubstring("did you mean reasoning_tokens?"));
   CHECK_THAT(log_of("select, best: [highest speedup]"), !ContainsSubstring("has the value"));
 }
