@@ -11,6 +11,8 @@ Arms make as many updates as the stages of configs/quickstart.yaml (with their i
     rejection     the same stages, each group's best response imitated
     shuffled      the same stages with advantages dealt out at random
     no_infilling  as many steps, all end to end
+    draws, exact  the same stages, updates by that objective
+    stale_N       the same stages, each step sampled N steps ahead (0 to 8): on two ranks, one of which generates
 The warm-up itself is also asked 8 times about the first of them (best of 8)."""
 import argparse
 import os
@@ -24,6 +26,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1]
 CONFIG = SOURCE / "configs/quickstart.yaml"
 ARMS = ("rl", "best", "rejection", "shuffled", "no_infilling")
+STALENESS = re.compile(r"stale_(\d+)")
 
 
 class Stages:
@@ -57,6 +60,12 @@ def overrides_of(arm, warm_up, stages):
         return [*kept, *stages.each("shuffled_advantages=true")]
     if arm == "no_infilling":
         return [*kept, "stages.0.steps=0", f"stages.1.steps={stages.steps[0] + stages.steps[1]}"]
+    if arm in ("draws", "exact"):
+        return [*kept, *stages.each(f"update.objective={arm}")]
+    if stale := STALENESS.fullmatch(arm):
+        return [*kept, "trainer.placement=split", f"trainer.max_staleness={stale[1]}", *stages.each("update.dual_clip=3")]
+    if arm != "rl":
+        sys.exit(f"there is no arm '{arm}'")
     return kept
 
 
@@ -66,13 +75,14 @@ class Bench:
         self.environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         self.stages = Stages(options.program, options.overrides)
 
-    def train(self, folder, words):
+    def train(self, folder, words, ranks=None):
         state = folder / "run.json"
         if state.exists() and '"finished":true' in state.read_text():
             return
         folder.parent.mkdir(parents=True, exist_ok=True)
         o = self.options
-        launcher = ["mpirun", "-np", str(o.ranks), *os.environ.get("BICRL_MPIRUN_FLAGS", "--bind-to none --oversubscribe").split()] if o.ranks > 1 else []
+        ranks = ranks or o.ranks
+        launcher = ["mpirun", "-np", str(ranks), *os.environ.get("BICRL_MPIRUN_FLAGS", "--bind-to none --oversubscribe").split()] if ranks > 1 else []
         command = [*launcher, o.program, "train", str(CONFIG), f"run.directory={folder}", f"verifier.addresses=[{self.address}]",
                    f"evaluation.split={o.split}", f"evaluation.tasks={o.tasks}", *sizes_of_splits(o), *o.overrides, *words]
         begin = time.monotonic()
@@ -90,7 +100,8 @@ class Bench:
         folder = Path(self.options.out).resolve() / f"seed-{seed}"
         if not (folder / "warm_up/checkpoints/warm_up").exists():
             return
-        self.train(folder / arm, [f"run.seed={seed}", f"tasks.synthetic.seed={seed}", "evaluation.best_of={}", *overrides_of(arm, folder / "warm_up", self.stages)])
+        self.train(folder / arm, [f"run.seed={seed}", f"tasks.synthetic.seed={seed}", "evaluation.best_of={}", *overrides_of(arm, folder / "warm_up", self.stages)],
+                   max(2, self.options.ranks) if STALENESS.fullmatch(arm) else None)
 
 
 def sizes_of_splits(options):
