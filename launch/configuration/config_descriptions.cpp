@@ -122,6 +122,9 @@ constexpr ConfigDescription kDescriptions[] = {
      "1 to `samples_per_task` - 1"},
     {"stages[].reward", "Reward file of this stage alone.", "`reward`"},
     {"stages[].shuffled_advantages", "Control experiment: deal a group's advantages at random."},
+    {"stages[].zero_variance",
+     "Groups with equal rewards: `keep` leaves them in the update with advantage 0; refused without "
+     "`update.kl_weight`."},
     {"stages[].curriculum.kind", "Order of tasks ([training.md](training.md#curricula))."},
     {"stages[].curriculum.promote_at", "Mean pass rate that unlocks the next level; `level` only."},
     {"stages[].curriculum.window", "Latest outcomes of which the pass rate is the mean; `level` only."},
