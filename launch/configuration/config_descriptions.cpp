@@ -138,6 +138,9 @@ constexpr ConfigDescription kDescriptions[] = {
     {"stages[].imitation.sft.smallest_noise", "As `warm_up.update.sft.smallest_noise`."},
     {"stages[].update.responses_per_update", "Responses of a minibatch; 0: all of a step."},
     {"stages[].update.epochs", "Passes over the responses of a step."},
+    {"stages[].update.step_scale",
+     "`informative`: the rate of a step's updates is multiplied by its share of groups whose rewards "
+     "differ."},
     {"stages[].update.clip_low", "Lower clipping distance of the importance ratio."},
     {"stages[].update.clip_high", "Upper clipping distance of the importance ratio."},
     {"stages[].update.dual_clip",

@@ -76,6 +76,10 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
                                               stage.steps, stage.responses_per_step(), seed,
                                               stage.imitation.own_updates(), stage.imitation.sft);
   stage.updater.imitation_weight = stage.imitation.weight;
+  if (stage.updater.scales_steps && stage.imitation.weight > 0)
+    section.section("update").reject("step_scale",
+                                     "cannot be used with 'imitation.weight': few informative groups say "
+                                     "nothing of the batches in the same update");
   if (stage.updater.surrogate.kl_weight > 0)
     stage.advantage.keeps_equal = section.choice("zero_variance", "drop", {"drop", "keep"}) == "keep";
   else

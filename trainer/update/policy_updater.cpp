@@ -64,6 +64,7 @@ UpdaterSettings UpdaterSettings::reinforced(const ConfigSection& section, double
   s.objective = make_objective(section);
   s.responses_per_update = responses_per_update;
   s.epochs = epochs;
+  s.scales_steps = section.choice("step_scale", "none", {"none", "informative"}) == "informative";
   s.expect_responses(responses_per_step, steps, imitated);
   return s;
 }
@@ -139,7 +140,7 @@ StepKeys PolicyUpdater::chosen_keys(const std::vector<Experience>& experiences,
 
 UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& generated,
                                       const StepKeys& generated_keys,
-                                      const std::vector<SupervisedBatch>& imitated) {
+                                      const std::vector<SupervisedBatch>& imitated, double step_scale) {
   const DeviceUse use(policy_.device());
   const auto epoch_key = [&](int64_t epoch) {
     return mix_key({settings_.seed, static_cast<uint64_t>(steps_), static_cast<uint64_t>(epoch)});
@@ -159,6 +160,7 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& generated,
                                        settings_.surrogate, epoch_key(epoch)),
                       std::back_inserter(minibatches));
   UpdateTotals totals(settings_.objective->figures());
+  totals[UpdateRow::kStepScale] = step_scale;
   std::span<const SupervisedBatch> batches = imitated;
   for (size_t i = 0; i < minibatches.size(); ++i) {
     std::vector<LiveSequence> chosen;

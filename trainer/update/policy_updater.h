@@ -58,11 +58,14 @@ struct UpdaterSettings {
   uint64_t seed = 0;  // of the order in which responses are dealt to minibatches
   // Of the gradient of an imitated batch, in the update that it is added to; 0: each batch is an update.
   double imitation_weight = 0;
+  // The rate of a step's updates from responses is multiplied by its share of informative groups, which the
+  // caller knows (episode/refill.h).
+  bool scales_steps = false;
 
   // Of a phase of `steps` steps. Both read learning_rate, learning_rate_decay, min_learning_rate,
   // warmup_updates, max_grad_norm, tokens_per_pack and the section optimizer; supervised also the section
   // sft; reinforced also what SurrogateSettings has, objective, that one's parameters,
-  // responses_per_update and epochs. The seed is the run's.
+  // responses_per_update, epochs and step_scale. The seed is the run's.
   static UpdaterSettings supervised(const ConfigSection& section, int64_t steps, uint64_t seed);
   // `imitated` updates follow those from a step's responses, by `sft`.
   static UpdaterSettings reinforced(const ConfigSection& section, double temperature, int64_t steps,
@@ -81,12 +84,12 @@ class PolicyUpdater {
   PolicyUpdater& operator=(const PolicyUpdater&) = delete;
 
   // One step of reinforcement: the updates that `generated_keys`, of all ranks, ask for (shares_of() of the
-  // experiences, by rank), each of them shared out to ranks anew (packing/balance.h),
-  // then one for each batch that is imitated. With an imitation_weight the batches are dealt to the
+  // experiences, by rank), each of them shared out to ranks anew (packing/balance.h), at `step_scale` times
+  // the rate, then one for each batch that is imitated. With an imitation_weight the batches are dealt to the
   // former in order, as evenly as can be; if there are none of these, all batches make one update. No
   // experience on any rank and no batch: no update. Throws Error on malformed rollouts.
   UpdateTotals reinforce(const std::vector<Experience>& generated, const StepKeys& generated_keys,
-                         const std::vector<SupervisedBatch>& imitated = {});
+                         const std::vector<SupervisedBatch>& imitated = {}, double step_scale = 1);
   // One step of one update from all samples of all ranks (none if no token of them is supervised).
   UpdateTotals supervise(const SupervisedBatch& batch);
 

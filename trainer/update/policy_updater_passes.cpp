@@ -180,7 +180,8 @@ void PolicyUpdater::apply_gradient(UpdateKind kind, UpdateTotals& totals) {
   // phase.
   const auto updates = static_cast<int64_t>(totals[UpdateRow::kUpdates]);
   const double learning_rate =
-      settings_.learning_rate.at(phase_steps_ * settings_.updates_per_step + updates);
+      settings_.learning_rate.at(phase_steps_ * settings_.updates_per_step + updates) *
+      (kind == UpdateKind::kReinforced ? totals[UpdateRow::kStepScale] : 1);
   totals[UpdateRow::kLearningRate] = learning_rate;
   ++totals[UpdateRow::kUpdates];
   if (kind != UpdateKind::kImitated) ++totals[UpdateRow::kLossUpdates];

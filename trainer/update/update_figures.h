@@ -45,6 +45,8 @@ enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kImitatedA
    */                                                                                                        \
   X(kSkippedUpdates, "skipped_updates", kLargest, kNothing, kCount, 0, kEvery, kIfAny, " (skipped)")         \
   X(kLearningRate, "learning_rate", kShared, kNothing, kNumber, 6, kEvery, kNever, "")                       \
+  /* of updates from responses: what their rate is multiplied by */                                          \
+  X(kStepScale, "step_scale", kShared, kNothing, kNumber, 3, kStage, kNever, "")                             \
   X(kTrainedTokens, "trained_tokens", kTotal, kNothing, kCount, 0, kEvery, kNever, "")                       \
   X(kUpdates, "updates", kShared, kNothing, kCount, 0, kEvery, kNever, "")                                   \
   X(kLossUpdates, "", kShared, kNothing, kCount, 0, kNone, kNever, "")                                       \
