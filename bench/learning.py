@@ -13,6 +13,10 @@ Arms make as many updates as the stages of configs/quickstart.yaml (with their i
     no_infilling  as many steps, all end to end
     draws, exact  the same stages, updates by that objective
     stale_N       the same stages, each step sampled N steps ahead (0 to 8): on two ranks, one of which generates
+    kept          the same stages, groups without variance in the update for the KL penalty
+    scaled        the same stages, each step's rate times its share of groups with variance
+    kept_scaled   both
+    weighted      the same stages, imitated batches in the update from responses, each with half its weight
 The warm-up itself is also asked 8 times about the first of them (best of 8)."""
 import argparse
 import os
@@ -38,7 +42,10 @@ class Stages:
         self.count = len(value_of("stage"))
         self.steps = [int(n) for n in value_of("steps")[-self.count:]]
         self.responses = int(value_of("tasks_per_step")[0]) * int(value_of("samples_per_task")[0])
-        self.updates = sum(steps * (1 + int(more)) for steps, more in zip(self.steps, value_of("updates")[-self.count:]))
+        # Batches with a weight are no updates of their own; `weight` follows where there are any batches.
+        imitation = re.findall(r"^ +updates: (\d+)(?:\n +weight: (\S+))?$", text, re.M)[-self.count:]
+        self.imitating = [i for i, (batches, _) in enumerate(imitation) if int(batches) > 0]
+        self.updates = sum(steps * (1 + (0 if float(weight or 0) > 0 else int(batches))) for steps, (batches, weight) in zip(self.steps, imitation))
         self.highest_rate = max(value_of("learning_rate")[-self.count:], key=float)
         self.lowest_rate = value_of("min_learning_rate")[-1]
 
@@ -60,6 +67,10 @@ def overrides_of(arm, warm_up, stages):
         return [*kept, *stages.each("shuffled_advantages=true")]
     if arm == "no_infilling":
         return [*kept, "stages.0.steps=0", f"stages.1.steps={stages.steps[0] + stages.steps[1]}"]
+    if arm in ("kept", "scaled", "kept_scaled"):
+        return [*kept, *(stages.each("zero_variance=keep") if "kept" in arm else []), *(stages.each("update.step_scale=informative") if "scaled" in arm else [])]
+    if arm == "weighted":
+        return [*kept, *(f"stages.{i}.imitation.weight=0.5" for i in stages.imitating)]
     if arm in ("draws", "exact"):
         return [*kept, *stages.each(f"update.objective={arm}")]
     if stale := STALENESS.fullmatch(arm):

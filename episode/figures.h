@@ -32,6 +32,7 @@ struct CountedGroup {
   bool is_repair;                    // was shown a failed attempt
   bool has_equal_rewards;            // teaches nothing for that
   bool has_too_few;                  // of its responses fewer than two count
+  bool is_kept;                      // in the update although its rewards are equal
   double distinct_correct_programs;  // in it
 };
 struct CountedRank {
@@ -67,6 +68,7 @@ struct CountedRank {
   X(kRepairs, g.is_repair)                                \
   X(kZeroVariance, g.has_equal_rewards)                   \
   X(kTooFew, g.has_too_few)                               \
+  X(kKept, g.is_kept)                                     \
   X(kDropped, g.has_equal_rewards || g.has_too_few)       \
   X(kInformative, !g.has_equal_rewards && !g.has_too_few) \
   X(kUniqueCorrect, g.distinct_correct_programs)
@@ -146,6 +148,7 @@ enum class FigureShown { kNever, kAlways, kVerified, kTimed, kIfAny };
   X(kRepairs, "repairs", kCount, kRepairs, kRepairs, kNumber, 0, kIfAny, " | repairs {}/{groups}")         \
   X(kDropped, "dropped_groups", kCount, kDropped, kDropped, kNumber, 0, kVerified,                         \
     " | zero variance {}/{groups}")                                                                        \
+  X(kKept, "kept_groups", kCount, kKept, kKept, kNumber, 0, kIfAny, ", kept {}")                           \
   X(kZeroVariance, "zero_variance_groups", kCount, kZeroVariance, kZeroVariance, kNumber, 0, kNever, "")   \
   X(kTooFew, "too_few_groups", kCount, kTooFew, kTooFew, kNumber, 0, kNever, "")                           \
   X(kInformative, "informative_groups", kCount, kInformative, kInformative, kNumber, 0, kNever, "")        \

@@ -153,6 +153,7 @@ GroupReport GroupScorer::score(std::span<Episode> group) const {
   report.sums.count({.is_repair = is_repair,
                      .has_equal_rewards = advantage.state == GroupState::kZeroVariance,
                      .has_too_few = advantage.state == GroupState::kTooFew,
+                     .is_kept = advantage.is_kept,
                      .distinct_correct_programs = distinct_correct_programs(group)});
   // How a task fares when a failure is shown says nothing of how it fares by itself.
   if (!is_repair)

@@ -53,4 +53,9 @@ RefillChoice choose_groups(const RefillSettings& settings, int64_t surplus, int6
   return choice;
 }
 
+double informative_share(const RefillSettings& settings, int64_t taken, int64_t asked) {
+  const int64_t full = settings.is_enabled() ? settings.informative_groups : asked;
+  return full > 0 ? static_cast<double>(taken) / static_cast<double>(full) : 0;
+}
+
 }  // namespace bicrl

@@ -36,4 +36,8 @@ struct RefillChoice {
 };
 RefillChoice choose_groups(const RefillSettings& settings, int64_t surplus, int64_t own);
 
+// How much of a full update there is: the informative groups that it takes, of those that refill asks for, or
+// without refill of the `asked` ones. 0 to 1.
+double informative_share(const RefillSettings& settings, int64_t taken, int64_t asked);
+
 }  // namespace bicrl

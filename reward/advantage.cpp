@@ -162,15 +162,16 @@ GroupAdvantage group_advantage(const AdvantageSettings& settings, const std::vec
   group.state = s.counted < 2 ? GroupState::kTooFew
                 : s.all_equal ? GroupState::kZeroVariance
                               : GroupState::kUsed;
+  group.is_kept = settings.keeps_equal && group.state == GroupState::kZeroVariance;
   if (group.dropped()) return group;
+  for (size_t i = 0; i < rewards.size(); ++i) group.weights[i] = rewards[i].masked ? 0 : 1;
+  if (group.is_kept) return group;
   const AdvantageKind kind = settings.kind;
-  if (kind == AdvantageKind::kMaxAtK) group.advantages = best_of_k(rewards, settings.k);
-  for (size_t i = 0; i < rewards.size(); ++i) {
-    if (rewards[i].masked) continue;
-    if (kind != AdvantageKind::kMaxAtK)
-      group.advantages[i] = advantage_of(kind, rewards[i].value, s, min_deviation);
-    group.weights[i] = 1;
-  }
+  if (kind == AdvantageKind::kMaxAtK)
+    group.advantages = best_of_k(rewards, settings.k);
+  else
+    for (size_t i = 0; i < rewards.size(); ++i)
+      if (!rewards[i].masked) group.advantages[i] = advantage_of(kind, rewards[i].value, s, min_deviation);
   return group;
 }
 

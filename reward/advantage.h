@@ -26,6 +26,9 @@ struct AdvantageSettings {
   AdvantageKind kind = AdvantageKind::kZScore;
   int64_t k = 1;          // of kMaxAtK; if no more than k members count, it is one less than they are
   bool shuffled = false;  // a control: what the policy learns then, it did not learn from rewards
+  // Groups with equal rewards stay in the update, with advantage 0, for what else is minimised there. Read by
+  // whoever knows whether there is anything (trainer/run/run_settings.cpp).
+  bool keeps_equal = false;
 
   // Of groups of so many responses. Reads `advantage`, `advantage_k` and `shuffled_advantages`.
   static AdvantageSettings from_config(const ConfigSection& section, int64_t samples_per_task);
@@ -37,15 +40,16 @@ AdvantageSettings advantage_from_json(const nlohmann::json& line);
 
 enum class GroupState {
   kUsed,
-  kZeroVariance,  // all rewards are equal: nothing to learn from, the group is dropped
+  kZeroVariance,  // all rewards are equal: nothing to learn from, the group is dropped unless it is kept
   kTooFew         // fewer than two members are not masked: the group is dropped
 };
 std::string to_string(GroupState state);  // "used", "zero_variance", "too_few"
 
 struct GroupAdvantage {
   GroupState state = GroupState::kTooFew;
+  bool is_kept = false;  // in the update although all rewards are equal
   // Per member, in the order given. A masked member, and every member of a dropped group, has weight 0 and
-  // advantage 0; all others have weight 1.
+  // advantage 0; all others have weight 1, and in a group that is kept advantage 0.
   std::vector<double> advantages;
   std::vector<double> weights;
   // Over the members that are not masked; 0 if there is none.
@@ -53,7 +57,7 @@ struct GroupAdvantage {
   double deviation = 0;  // population standard deviation, as it is: without the floor
   int counted = 0;
 
-  bool dropped() const { return state != GroupState::kUsed; }
+  bool dropped() const { return state != GroupState::kUsed && !is_kept; }
 };
 
 // A z-score divides by the standard deviation or by `min_deviation`, whichever is greater: differences that

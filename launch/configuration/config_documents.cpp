@@ -65,7 +65,7 @@ stages:
     advantage: max_at_k
     curriculum: {kind: level}
     rollout: {temperature: 1}
-    update: {learning_rate_decay: linear, normaliser: constant}
+    update: {learning_rate_decay: linear, normaliser: constant, kl_weight: 0.1}
     imitation: {updates: 1, known_share: 0.5}
 trainer: {placement: split}
 evaluation: {best_of: {tasks: 1}}

@@ -188,3 +188,25 @@ TEST_CASE("scored group reports its figures, outcome and advantages") {
     CHECK(result.episodes[i].reward.value == (i == 4));
   }
 }
+
+TEST_CASE("group of equal rewards stays in the update where it is kept, and counts as uninformative") {
+  const Task task = some_task();
+  KnownVerdicts known;
+  EpisodeVerifier verifier(nullptr, &known, {.source = VerdictSource::kStore});
+  BackwardGenerator generator;
+  const RewardFunction reward = RewardFunction::from_text("rule: binary\n", "reward.yaml");
+  const GroupScorer scorer(reward, {.advantage = {.keeps_equal = true}}, 1);
+  StepSums sums;
+  const auto result =
+      run_pipeline(episodes_of(task),
+                   {.generator = &generator, .verifier = &verifier, .score = [&](std::span<Episode> group) {
+                      sums += scorer.score(group).sums;
+                    }});
+  CHECK(sums[Sum::kZeroVariance] == 1);
+  CHECK(sums[Sum::kKept] == 1);
+  CHECK(sums[Sum::kInformative] == 1);
+  for (size_t i = 0; i < 3; ++i) {
+    CHECK(result.episodes[i].is_trained == !result.episodes[i].reward.masked);
+    CHECK(result.episodes[i].advantage == 0);
+  }
+}

@@ -49,8 +49,11 @@ StepFigures three_groups() {
   failed.is_correct = failed.is_compiled = false;
   failed.speedup = failed.reward = 0;
   sums.count(failed);
-  sums.count(
-      {.is_repair = false, .has_equal_rewards = false, .has_too_few = false, .distinct_correct_programs = 3});
+  sums.count({.is_repair = false,
+              .has_equal_rewards = false,
+              .has_too_few = false,
+              .is_kept = false,
+              .distinct_correct_programs = 3});
   CountedResponse truncated = failed;
   truncated.is_truncated = truncated.is_reduced = true;
   sums.count(truncated);
@@ -65,10 +68,16 @@ StepFigures three_groups() {
   CountedResponse undecided = failed;
   undecided.is_undecided = undecided.is_masked = true;
   sums.count(undecided);
-  sums.count(
-      {.is_repair = true, .has_equal_rewards = false, .has_too_few = true, .distinct_correct_programs = 0});
-  sums.count(
-      {.is_repair = false, .has_equal_rewards = true, .has_too_few = false, .distinct_correct_programs = 0});
+  sums.count({.is_repair = true,
+              .has_equal_rewards = false,
+              .has_too_few = true,
+              .is_kept = false,
+              .distinct_correct_programs = 0});
+  sums.count({.is_repair = false,
+              .has_equal_rewards = true,
+              .has_too_few = false,
+              .is_kept = true,
+              .distinct_correct_programs = 0});
   sums.count({.confirmed = 1, .generated_tokens = 90, .forwards = 40});
   sums[Sum::kUniquePrograms] = 6;
   sums[Sum::kInvalidTasks] = 2;
@@ -148,7 +157,7 @@ TEST_CASE("step line shows what a step has, in the table's order") {
         "unique 6/9, "
         "correct 1.0 a group | reduced sizes 20 % | undecided 11 % | novel 20 % | truncated 11 % | invalid "
         "task 22 % | no verdict 11 % (given up 1) | "
-        "confirmed 1 | repairs 1/3 | zero variance 2/3 | informative 1/3 in 2 rounds | surplus taken 5 | "
+        "confirmed 1 | repairs 1/3 | zero variance 2/3, kept 1 | informative 1/3 in 2 rounds | surplus taken 5 | "
         "surplus kept 4 | surplus dropped 3");
   CHECK_THAT(figures_text(f.sums, true, false), ContainsSubstring(" | speed-up 2.00x"));
   StepSums plain;

@@ -144,6 +144,19 @@ TEST_CASE("a step without refill is one round and uses every informative group")
   CHECK(choose_groups(off, 0, 5) == RefillChoice{.used = 5});
 }
 
+TEST_CASE("share of informative groups is of those that a full update takes") {
+  const RefillSettings off = settings_from("{}");
+  CHECK(informative_share(off, 0, 8) == 0);
+  CHECK(informative_share(off, 2, 8) == 0.25);
+  CHECK(informative_share(off, 8, 8) == 1);
+  CHECK(informative_share(off, 0, 0) == 0);
+  // With refill, whatever was asked for them: a step of surplus alone asks nothing.
+  const RefillSettings refill = settings_from("{informative_groups: 4, at_most: 8}");
+  CHECK(informative_share(refill, 4, 8) == 1);
+  CHECK(informative_share(refill, 3, 8) == 0.75);
+  CHECK(informative_share(refill, 4, 0) == 1);
+}
+
 TEST_CASE("refill refuses numbers that contradict each other by the key's name") {
   CHECK(settings_from("{informative_groups: 8, at_most: 8}").at_most == 8);
   const auto refused = [](const std::string& yaml, const std::string& key, const std::string& reason) {

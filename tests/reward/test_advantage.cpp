@@ -116,6 +116,32 @@ TEST_CASE("groups without a difference are dropped") {
         GroupState::kUsed);
 }
 
+TEST_CASE("groups without a difference that are kept have advantage 0, and others are as they were") {
+  for (AdvantageKind kind : kKinds) {
+    const AdvantageSettings keeps{.kind = kind, .keeps_equal = true};
+    auto equal = rewards({2, 2, 9, 2});
+    mask(equal[2]);
+    const GroupAdvantage kept = group_advantage(keeps, equal, kNoFloor);
+    CHECK(kept.state == GroupState::kZeroVariance);
+    CHECK(kept.is_kept);
+    CHECK_FALSE(kept.dropped());
+    CHECK(kept.weights == std::vector<double>{1, 1, 0, 1});
+    CHECK(kept.advantages == std::vector<double>(4, 0));
+    CHECK(kept.deviation == 0);
+    GroupAdvantage shuffled = kept;
+    shuffle_advantages(shuffled, 3);
+    CHECK(shuffled.advantages == kept.advantages);
+    const GroupAdvantage few = group_advantage(keeps, rewards({1}), kNoFloor);
+    CHECK(few.dropped());
+    CHECK(few.weights == std::vector<double>{0});
+    const auto different = rewards({1, 0, 0.5, 2});
+    const GroupAdvantage used = group_advantage(keeps, different, kNoFloor);
+    CHECK_FALSE(used.is_kept);
+    CHECK(used.advantages == group_advantage({kind}, different, kNoFloor).advantages);
+    CHECK(used.weights == std::vector<double>(4, 1));
+  }
+}
+
 TEST_CASE("too few members to compare") {
   for (AdvantageKind kind : kKinds) {
     CHECK(group_advantage({kind}, {}, kNoFloor).state == GroupState::kTooFew);

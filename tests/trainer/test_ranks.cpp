@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t kStages = 4;
 
 struct SomeUpdates {
-  std::vector<at::Tensor> gradients;  // of three updates: twice TraceRL, once supervised
+  std::vector<at::Tensor> gradients;  // of TraceRL, supervised, and of both
   std::vector<UpdateStatistics> statistics;
   at::Tensor parameters;
 };
@@ -50,7 +50,32 @@ std::vector<T> share_of(const std::vector<T>& all, const ControlPlane& control) 
   return part;
 }
 
-// The same three updates for any number of ranks: each takes every size-th item.
+std::vector<SftSample> five_samples(const PolicyConfig& config) {
+  std::vector<SftSample> samples;
+  for (uint64_t i = 0; i < 5; ++i) samples.push_back(make_sft_sample({2, 3, 4}, {5, 6, 7, kEnd}, config, i));
+  return samples;
+}
+
+// Of the second batch the other ranks have nothing.
+std::vector<SupervisedBatch> two_batches(const PolicyConfig& config, const ControlPlane& control) {
+  const std::vector<SftSample> samples = five_samples(config);
+  const auto batch_of = [&](const std::vector<SftSample>& all) {
+    int64_t tokens = 0;
+    for (const SftSample& sample : all) tokens += sample.response_tokens;
+    return SupervisedBatch{share_of(all, control), tokens};
+  };
+  return {batch_of(samples), batch_of({samples[0]})};
+}
+
+// Imitation beside reinforcement.
+UpdateStatistics imitating_step(PolicyUpdater& updater, const PolicyConfig& config, ControlPlane& control) {
+  const auto experiences = share_of(random_experiences(config, 6), control);
+  return over_ranks(updater.reinforce(experiences, all_gather_lists(control, shares_of(experiences)),
+                                      two_batches(config, control)),
+                    control);
+}
+
+// The same updates for any number of ranks: each takes every size-th item.
 SomeUpdates some_updates(PolicyUpdater& updater, const Transformer& policy, ControlPlane& control) {
   const PolicyConfig& config = policy.config();
   SomeUpdates outcome;
@@ -60,20 +85,8 @@ SomeUpdates some_updates(PolicyUpdater& updater, const Transformer& policy, Cont
   // One experience only: the other ranks have nothing and must still take part.
   outcome.statistics.push_back(reinforce(
       updater, share_of(std::vector<Experience>{random_experiences(config, 5)[3]}, control), control));
-  std::vector<SftSample> samples;
-  for (uint64_t i = 0; i < 5; ++i) samples.push_back(make_sft_sample({2, 3, 4}, {5, 6, 7, kEnd}, config, i));
-  outcome.statistics.push_back(supervise(updater, share_of(samples, control), control));
-  // Imitation beside it: of the second batch the other ranks have nothing.
-  const auto experiences = share_of(random_experiences(config, 6), control);
-  const auto batch_of = [&](const std::vector<SftSample>& all) {
-    int64_t tokens = 0;
-    for (const SftSample& sample : all) tokens += sample.response_tokens;
-    return SupervisedBatch{share_of(all, control), tokens};
-  };
-  const UpdateTotals totals =
-      updater.reinforce(experiences, all_gather_lists(control, shares_of(experiences)),
-                        {batch_of(samples), batch_of({samples[0]})});
-  outcome.statistics.push_back(over_ranks(totals, control));
+  outcome.statistics.push_back(supervise(updater, share_of(five_samples(config), control), control));
+  outcome.statistics.push_back(imitating_step(updater, config, control));
   CHECK(outcome.statistics.back()[UpdateRow::kImitationUpdates] == 2);
   CHECK(reinforce(updater, {}, control)[UpdateRow::kUpdates] == 0);
   updater.check_replicas();
@@ -99,7 +112,16 @@ SomeUpdates some_updates(ControlPlane& control, TensorPlane& tensors, const Poli
   PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(tokens_per_pack), control, tensors,
                         sharding);
   updater.broadcast_parameters();
-  return some_updates(updater, policy, control);
+  SomeUpdates outcome = some_updates(updater, policy, control);
+  // Then imitation in the same update, which begins with the parts of which all ranks have some.
+  UpdaterSettings settings = moving_settings(tokens_per_pack);
+  settings.imitation_weight = 0.5;
+  updater.begin_phase(settings);
+  updater.observe_gradients([&](const std::vector<at::Tensor>& g) { outcome.gradients.push_back(flat(g)); });
+  outcome.statistics.push_back(imitating_step(updater, config, control));
+  CHECK(outcome.statistics.back()[UpdateRow::kUpdates] == 1);
+  outcome.parameters = trained == Trained::kAdapters ? flat_adapters(policy) : flat_values(policy);
+  return outcome;
 }
 
 std::string bytes_of(const SomeUpdates& o) {
@@ -250,7 +272,7 @@ TEST_CASE("ranks take the updates of one, whatever they divide among them") {
   for (const Trained trained : {Trained::kAll, Trained::kAdapters}) {
     const SomeUpdates one =
         some_updates(alone.control, alone.tensors, tiny_config(4), at::kDouble, kManyPacks, trained);
-    REQUIRE(one.gradients.size() == 6);
+    REQUIRE(one.gradients.size() == 7);
     for (const auto& g : one.gradients) CHECK(g.norm().item<double>() > 1e-3);
     expected[trained] = bytes_of(one);
   }

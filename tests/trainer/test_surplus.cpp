@@ -167,6 +167,54 @@ TEST_CASE("surplus serves the next step on any ranks, from memory as from a chec
   }
 }
 
+TEST_CASE("groups of equal rewards that are kept stay in their own step's update, beside the same surplus") {
+  const std::vector<Task> tasks = five_tasks();
+  const auto known = verdicts_of_step(tasks, kKey);
+  const RefillSettings refill{.informative_groups = 2, .at_most = 5};
+  for (const Placement& placement : placements()) {
+    const auto count = static_cast<size_t>(placement.ranks());
+    // By whether they are kept, and by rank.
+    std::vector<CollectedStep> all[2], settled[2];
+    std::vector<nlohmann::json> states[2];
+    for (const bool keeps : {false, true}) {
+      all[keeps].resize(count);
+      settled[keeps].resize(count);
+      states[keeps].resize(count);
+      const TemporaryFolder folder;
+      const RolloutStore store(folder.path() / "rollouts");
+      on_ranks(placement.ranks(), [&](ControlPlane& control) {
+        const auto i = static_cast<size_t>(control.rank());
+        Rank rank(control, folder, known, placement, binary(),
+                  {.samples_per_task = 4, .scoring = {.advantage = {.keeps_equal = keeps}}});
+        Surplus surplus(store, kPhase, control, placement);
+        all[keeps][i] = settled[keeps][i] = in_rounds(rank, tasks, 1);
+        surplus.settle(refill, settled[keeps][i], 1, 1, /*is_last=*/false);
+        states[keeps][i] = surplus.state();
+        BICRL_CHECK(settled[keeps][i].informative.size() == 2, "informative groups of the update");
+      });
+    }
+    CHECK(states[0] == states[1]);
+    for (size_t i = 0; i < count; ++i) {
+      const StepSums &with = settled[1][i].figures.sums, &without = settled[0][i].figures.sums;
+      CHECK(with[Sum::kInformative] == without[Sum::kInformative]);
+      CHECK(with[Sum::kSurplusKept] == without[Sum::kSurplusKept]);
+      CHECK(without[Sum::kKept] == 0);
+      REQUIRE(with[Sum::kKept] > 0);
+      CHECK(with[Sum::kKept] == with[Sum::kZeroVariance]);
+    }
+    for (int rank = 0; rank < placement.trainers(); ++rank) {
+      const auto i = static_cast<size_t>(rank);
+      Trained expected = trained(settled[0][i], rank);
+      for (const auto& [version, group, sample] : trained(all[1][i], rank))
+        if (!all[1][i].informative.contains(group)) expected.emplace_back(version, group, sample);
+      std::ranges::sort(expected);
+      CHECK(trained(settled[1][i], rank) == expected);
+      for (const Experience& e : settled[1][i].experiences)
+        CHECK((e.advantage == 0) >= !all[1][i].informative.contains(e.group));
+    }
+  }
+}
+
 TEST_CASE("files of a surplus stay while a checkpoint needs them") {
   const std::vector<Task> tasks = five_tasks();
   const auto known = verdicts_of_step(tasks, kKey);

@@ -165,6 +165,7 @@ CollectedStep ExperienceCollector::finish(SharedStep shared) {
   if (step.interrupted) return step;
   place(shared.ranks, step);
   for (const GroupReport* group : groups_in_order(shared.ranks)) {
+    if (group->sums[Sum::kInformative] > 0) step.informative.insert(group->group);
     if (group->task_outcome) step.task_outcomes.push_back(*group->task_outcome);
     if (group->group_outcome) step.group_outcomes.push_back(*group->group_outcome);
   }

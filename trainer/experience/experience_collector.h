@@ -10,6 +10,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct CollectedStep {
   // Over all ranks, equal on each:
   StepFigures figures;
   StepKeys shares;                           // of the experiences, by rank that trains
+  std::set<int64_t> informative;             // groups of the update whose rewards differ, of this step alone
   std::vector<UnverifiedCount> unverified;   // by rank
   std::vector<TaskOutcome> task_outcomes;    // without repairs, and without tasks that got no verdict
   std::vector<GroupOutcome> group_outcomes;  // for curation

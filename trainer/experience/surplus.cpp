@@ -14,13 +14,6 @@ std::set<int64_t> first_groups(const std::set<int64_t>& numbers, int64_t groups)
   return {numbers.begin(), std::next(numbers.begin(), groups)};
 }
 
-std::set<int64_t> groups_of(const StepKeys& shares) {
-  std::set<int64_t> groups;
-  for (const auto& rank : shares)
-    for (const ExperienceKey& key : rank) groups.insert(key.group);
-  return groups;
-}
-
 }  // namespace
 
 int64_t Surplus::groups() const { return static_cast<int64_t>(numbers().size()); }
@@ -33,7 +26,7 @@ std::set<int64_t> Surplus::numbers() const {
 
 void Surplus::settle(const RefillSettings& settings, CollectedStep& collected, int64_t step,
                      int64_t policy_version, bool is_last) {
-  const auto own = static_cast<int64_t>(groups_of(collected.shares).size());
+  const auto own = static_cast<int64_t>(collected.informative.size());
   RefillChoice choice = choose_groups(settings, groups(), own);
   if (!waiting_.experiences) load();
   Waiting next = left_over(choice.used, collected);
@@ -54,23 +47,27 @@ void Surplus::settle(const RefillSettings& settings, CollectedStep& collected, i
 }
 
 Surplus::Waiting Surplus::left_over(int64_t groups, CollectedStep& collected) {
-  const std::set<int64_t> used = first_groups(groups_of(collected.shares), groups);
+  const std::set<int64_t> used = first_groups(collected.informative, groups);
+  const auto waits = [&](int64_t group) {
+    return collected.informative.contains(group) && !used.contains(group);
+  };
   std::map<std::pair<int64_t, int64_t>, const Episode*> logged;
   for (const Episode& episode : collected.log) logged[{episode.key.group, episode.key.sample}] = &episode;
   Waiting waiting;
   for (auto& rank : collected.shares) {
     for (const ExperienceKey& key : rank) {
-      if (used.contains(key.group)) continue;
+      if (!waits(key.group)) continue;
       const Episode& episode = *logged.at({key.group, key.sample});
       waiting.members.push_back({key, episode.reward.value, episode.advantage});
     }
-    std::erase_if(rank, [&](const ExperienceKey& key) { return !used.contains(key.group); });
+    std::erase_if(rank, [&](const ExperienceKey& key) { return waits(key.group); });
   }
   std::ranges::sort(waiting.members, {},
                     [](const Member& m) { return std::pair(m.key.group, m.key.sample); });
   for (Experience& experience : collected.experiences)
-    if (!used.contains(experience.group)) waiting.experiences->push_back(std::move(experience));
-  std::erase_if(collected.experiences, [&](const Experience& e) { return !used.contains(e.group); });
+    if (waits(experience.group)) waiting.experiences->push_back(std::move(experience));
+  std::erase_if(collected.experiences, [&](const Experience& e) { return waits(e.group); });
+  collected.informative = used;
   return waiting;
 }
 

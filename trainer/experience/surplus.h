@@ -3,7 +3,8 @@
 // which responses they are; the rank that trains them holds their tokens. The rank that generated them saves
 // these in RUN/rollouts/PHASE-surplus-STEP, since the weights that made them are gone when a run goes on.
 // Rewards and advantages are kept as they were: quarantine may see the same responses otherwise a step
-// later. One object per phase and rank; not thread-safe.
+// later. Groups of equal rewards that are kept (reward/advantage.h) never wait: they stay in the update of
+// their own step. One object per phase and rank; not thread-safe.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -61,7 +62,7 @@ class Surplus {
 
   std::set<int64_t> numbers() const;  // of the groups that wait
   void load();
-  // Moves everything behind the first `groups` groups out of `collected`.
+  // Moves informative groups behind the first `groups` of them out of `collected`.
   static Waiting left_over(int64_t groups, CollectedStep& collected);
   // The first `groups` groups that wait, to the front of `collected`.
   void take(int64_t groups, CollectedStep& collected) const;

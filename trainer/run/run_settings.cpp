@@ -74,7 +74,17 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.imitation = ImitationSettings::from_config(section.section("imitation"));
   stage.updater = UpdaterSettings::reinforced(section.section("update"), stage.decoding.sampling.temperature,
                                               stage.steps, stage.responses_per_step(), seed,
-                                              stage.imitation.updates, stage.imitation.sft);
+                                              stage.imitation.own_updates(), stage.imitation.sft);
+  stage.updater.imitation_weight = stage.imitation.weight;
+  if (stage.updater.scales_steps && stage.imitation.weight > 0)
+    section.section("update").reject("step_scale",
+                                     "cannot be used with 'imitation.weight': few informative groups say "
+                                     "nothing of the batches in the same update");
+  if (stage.updater.surrogate.kl_weight > 0)
+    stage.advantage.keeps_equal = section.choice("zero_variance", "drop", {"drop", "keep"}) == "keep";
+  else
+    section.refuse_without_effect("zero_variance", "with 'update.kl_weight: 0': no divergence holds them",
+                                  section.section("update"));
   stage.decoding.recorded = stage.updater.objective->recorded_candidates();
   if (stage.decoding.recorded == CandidateTerms::kRejected && stage.decoding.sampling.reference_confidence)
     section.section("update").reject("objective",
@@ -181,6 +191,24 @@ void check_older_responses(const ConfigSection& root, const RunSettings& setting
       refill.check_round(section, concat("stages.", i), settings.stages[i].tasks_per_step);
 }
 
+// Whether updates of responses of their own step meet another policy than the one that the divergence is
+// measured to.
+bool leaves_reference(const StageSettings& stage, const RunSettings& settings) {
+  return is_frozen_copy(stage.updater.surrogate.kl_reference) ||
+         stage.updater.updates_per_step - stage.imitation.own_updates() > 1 ||
+         settings.trainer.max_staleness > 0;
+}
+
+void check_kept_groups(const ConfigSection& root, const RunSettings& settings) {
+  for (size_t i = 0; i < settings.stages.size(); ++i)
+    if (settings.stages[i].advantage.keeps_equal && !leaves_reference(settings.stages[i], settings))
+      root.sections("stages")[i].reject(
+          "zero_variance",
+          "'keep' has no effect: with one update a step the policy still is the behaviour policy, where the "
+          "gradient of the divergence is zero; 'update.kl_reference: initial' or 'stage', or several updates "
+          "a step, make it act");
+}
+
 TaskUse use_of_tasks(const RunSettings& settings) {
   bool clamped = settings.warm_up.steps > 0 && settings.warm_up.pairs.sources.empty() &&
                  infilling_scaffold(settings) == Scaffold::kClamp;
@@ -264,9 +292,11 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.trainer = TrainerSettings::from_config(root.section("trainer"));
   settings.curation = CurationSettings::from_config(root.section("curation"));
   if (const RefillSettings& refill = settings.curation.refill; refill.is_enabled())
-    for (StageSettings& stage : settings.stages)
-      stage.updater.expect_responses(refill.informative_groups * stage.samples_per_task, stage.steps,
-                                     stage.imitation.updates);
+    for (StageSettings& stage : settings.stages) {
+      const int64_t groups = stage.advantage.keeps_equal ? refill.at_most : refill.informative_groups;
+      stage.updater.expect_responses(groups * stage.samples_per_task, stage.steps,
+                                     stage.imitation.own_updates());
+    }
   const bool infills = std::ranges::any_of(settings.stages, [](const StageSettings& stage) {
     return stage.stage == Stage::kInfilling && stage.steps > 0;
   });
@@ -298,6 +328,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
                                    "'split' is for runs that generate and train, and a replay "
                                    "does one of the two");
   check_older_responses(root, settings);
+  check_kept_groups(root, settings);
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));
   if (settings.policy.moments && first_updater(settings) &&
       first_updater(settings)->optimizer.moments == MomentsAtStart::kReset)
@@ -309,9 +340,8 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
   std::vector<std::string> notes;
   for (size_t i = 0; i < settings.stages.size(); ++i) {
     const UpdaterSettings& update = settings.stages[i].updater;
-    if (update.surrogate.kl_weight > 0 && update.surrogate.kl_reference == KlReference::kBehaviour &&
-        update.updates_per_step - settings.stages[i].imitation.updates == 1 &&
-        settings.trainer.max_staleness == 0 && !settings.curation.refill.is_enabled())
+    if (update.surrogate.kl_weight > 0 && !leaves_reference(settings.stages[i], settings) &&
+        !settings.curation.refill.is_enabled())
       notes.push_back(concat(
           "stages.", i,
           ".update.kl_weight has no effect: with one update a step the policy still is the "

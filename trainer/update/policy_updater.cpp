@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -63,6 +64,7 @@ UpdaterSettings UpdaterSettings::reinforced(const ConfigSection& section, double
   s.objective = make_objective(section);
   s.responses_per_update = responses_per_update;
   s.epochs = epochs;
+  s.scales_steps = section.choice("step_scale", "none", {"none", "informative"}) == "informative";
   s.expect_responses(responses_per_step, steps, imitated);
   return s;
 }
@@ -138,7 +140,7 @@ StepKeys PolicyUpdater::chosen_keys(const std::vector<Experience>& experiences,
 
 UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& generated,
                                       const StepKeys& generated_keys,
-                                      const std::vector<SupervisedBatch>& imitated) {
+                                      const std::vector<SupervisedBatch>& imitated, double step_scale) {
   const DeviceUse use(policy_.device());
   const auto epoch_key = [&](int64_t epoch) {
     return mix_key({settings_.seed, static_cast<uint64_t>(steps_), static_cast<uint64_t>(epoch)});
@@ -152,20 +154,26 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& generated,
   const std::vector<LiveSequence> sequences = sequences_of(experiences);
   const StepKeys shares =
       settings_.objective->scores_every_token() ? scored_keys : chosen_keys(experiences, sequences);
+  std::vector<Minibatch> minibatches;
+  for (int64_t epoch = 0; epoch < settings_.epochs; ++epoch)
+    std::ranges::move(deal_minibatches(shares, control_.rank(), settings_.responses_per_update,
+                                       settings_.surrogate, epoch_key(epoch)),
+                      std::back_inserter(minibatches));
   UpdateTotals totals(settings_.objective->figures());
-  for (int64_t epoch = 0; epoch < settings_.epochs; ++epoch) {
-    const uint64_t key = epoch_key(epoch);
-    for (const Minibatch& minibatch : deal_minibatches(
-             shares, control_.rank(), settings_.responses_per_update, settings_.surrogate, key)) {
-      std::vector<LiveSequence> chosen;
-      for (size_t i : minibatch.mine) chosen.push_back(sequences[i]);
-      accumulate_surrogate(chosen, minibatch.scales, totals);
-      apply_gradient(UpdateKind::kReinforced, totals);
-    }
+  totals[UpdateRow::kStepScale] = step_scale;
+  std::span<const SupervisedBatch> batches = imitated;
+  for (size_t i = 0; i < minibatches.size(); ++i) {
+    std::vector<LiveSequence> chosen;
+    for (const size_t mine : minibatches[i].mine) chosen.push_back(sequences[mine]);
+    const size_t added = settings_.imitation_weight > 0 ? batches.size() / (minibatches.size() - i) : 0;
+    accumulate_surrogate(chosen, minibatches[i].scales, added > 0 ? Part::kEarlier : Part::kLast, totals);
+    accumulate_imitated(batches.first(added), totals);
+    apply_gradient(UpdateKind::kReinforced, totals);
+    batches = batches.subspan(added);
   }
-  for (const SupervisedBatch& batch : imitated) {
-    accumulate_supervised(batch, UpdateKind::kImitated, totals);
-    ++totals[UpdateRow::kImitationUpdates];
+  const size_t at_a_time = settings_.imitation_weight > 0 ? batches.size() : 1;
+  for (; !batches.empty(); batches = batches.subspan(at_a_time)) {
+    accumulate_imitated(batches.first(at_a_time), totals);
     apply_gradient(UpdateKind::kImitated, totals);
   }
   end_step(totals);
@@ -213,7 +221,7 @@ UpdateTotals PolicyUpdater::supervise(const SupervisedBatch& batch) {
   const DeviceUse use(policy_.device());
   UpdateTotals totals;
   if (batch.supervised_tokens > 0) {
-    accumulate_supervised(batch, UpdateKind::kSupervised, totals);
+    accumulate_supervised(batch, UpdateKind::kSupervised, Part::kLast, totals);
     apply_gradient(UpdateKind::kSupervised, totals);
   }
   end_step(totals);

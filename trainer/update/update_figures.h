@@ -22,8 +22,8 @@ enum class UpdateUnit { kCount, kNumber, kShare };
 // Which entries of metrics.jsonl have the figure: those of stages alone, or those of warm-ups as well.
 enum class UpdateEntry { kNone, kStage, kEvery };
 // When a step line shows the figure's text: in a step without responses; with an update from responses; with
-// one that imitated; with any update, or without responses; if it is above 0.
-enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kUpdated, kIfAny };
+// one that imitated; with one that did nothing else; with any update, or without responses; if it is above 0.
+enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kImitatedAlone, kUpdated, kIfAny };
 
 // X(name, key, sum, over, unit, digits, entry, shown, text). In a text {} is the figure. The step line has
 // the rows' order, and an objective's rows behind the first one's.
@@ -35,18 +35,22 @@ enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kUpdated, 
   X(kMeanGap, "log_prob_gap_mean", kMean, kGapTokens, kNumber, 6, kStage, kNever, "")                        \
   X(kEntropy, "entropy", kMean, kTrainedTokens, kNumber, 3, kStage, kNever, "")                              \
   X(kImitationUpdates, "imitation_updates", kShared, kNothing, kCount, 0, kStage, kNever, "")                \
-  X(kImitationLoss, "imitation_loss", kMean, kImitationUpdates, kNumber, 3, kStage, kImitated,               \
+  X(kImitationLoss, "imitation_loss", kMean, kImitatedBatches, kNumber, 3, kStage, kImitated,                \
     " | imitation loss {}")                                                                                  \
-  /* gradient norms are those before clipping */                                                             \
-  X(kImitationNorm, "imitation_grad_norm", kShared, kNothing, kNumber, 2, kStage, kImitated, " grad {}")     \
+  /* gradient norms are those before clipping; of an update that imitates alone */                           \
+  X(kImitationNorm, "imitation_grad_norm", kShared, kNothing, kNumber, 2, kStage, kImitatedAlone,            \
+    " grad {}")                                                                                              \
   X(kGradNorm, "grad_norm", kShared, kNothing, kNumber, 2, kEvery, kUpdated, " | grad {}")                   \
   /* left out because the gradient was not finite; the largest of all ranks, also if one has miscalculated   \
    */                                                                                                        \
   X(kSkippedUpdates, "skipped_updates", kLargest, kNothing, kCount, 0, kEvery, kIfAny, " (skipped)")         \
   X(kLearningRate, "learning_rate", kShared, kNothing, kNumber, 6, kEvery, kNever, "")                       \
+  /* of updates from responses: what their rate is multiplied by */                                          \
+  X(kStepScale, "step_scale", kShared, kNothing, kNumber, 3, kStage, kNever, "")                             \
   X(kTrainedTokens, "trained_tokens", kTotal, kNothing, kCount, 0, kEvery, kNever, "")                       \
   X(kUpdates, "updates", kShared, kNothing, kCount, 0, kEvery, kNever, "")                                   \
   X(kLossUpdates, "", kShared, kNothing, kCount, 0, kNone, kNever, "")                                       \
+  X(kImitatedBatches, "", kShared, kNothing, kCount, 0, kNone, kNever, "")                                   \
   X(kGapTokens, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                          \
   /* rows that body and head computed, those of imitation as well, and pairs of a query and a key in them */ \
   X(kPackedRows, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                         \
@@ -107,7 +111,7 @@ class UpdateStatistics {
   double operator[](std::string_view key) const;                 // of any row that has a key
   const std::vector<double>& values() const { return values_; }  // of all rows
 
-  bool has_reinforced() const { return (*this)[UpdateRow::kUpdates] > (*this)[UpdateRow::kImitationUpdates]; }
+  bool has_reinforced() const { return (*this)[UpdateRow::kLossUpdates] > 0; }
   // The rows' texts for a step line.
   std::string text(bool has_responses) const;
   // The figures of an entry of metrics.jsonl by key.

@@ -93,6 +93,26 @@ with folder() as temporary:
     expect(weights(again) == weights(whole), "a replay ends with the same weights")
     expect(steps(again, *absent) == steps(whole, *absent), "and the same figures", steps(again), steps(whole))
 
+    # Kept groups are beside those that are wanted, in their own step's update, which they do not scale.
+    keeping = [REFILL, "stages.0.zero_variance=keep", "stages.0.update.kl_weight=0.05", "stages.0.update.kl_reference=initial", "stages.0.update.step_scale=informative"]
+    kept, run = f"{temporary}/kept", f"{temporary}/kept-killed"
+    out = done("groups without variance are kept", words(kept, SMALL, *common, *keeping))
+    figures = expected_figures(groups_of(kept))
+    expect([{key: step[key] for key in keys} for step in steps(kept)] == figures, "the rule's figures", steps(kept), figures)
+    expect(any(step["kept_groups"] for step in steps(kept)) and ", kept " in out, "some groups are kept", out)
+    for step in steps(kept):
+        used = step["informative_groups"] - step["surplus_kept"] + step["surplus_taken"]
+        expect(step["kept_groups"] == step["zero_variance_groups"], "all of them", step)
+        expect(step["step"] == STEPS or step["step_scale"] == min(used, WANTED) / WANTED, "steps are scaled by the groups that teach", step)
+        trained = (min(used, WANTED) + step["kept_groups"]) * SAMPLES
+        expect(step["updates"] <= -(-trained // 5) and (step["too_few_groups"] or step["updates"] == -(-trained // 5)), "and have updates for all", step)
+    killed_at = max((step for step in range(1, STEPS) if figures[step]["refill_rounds"] > 0), key=lambda step: figures[step - 1]["surplus_kept"])
+    grader.wait_behind(run, killed_at, 0)
+    killed(words(run, SMALL, *common, *keeping), 2, lambda: steps_done(run) >= killed_at and grader.asked < 0)
+    grader.waiting_run = None
+    done("goes on with kept groups", words(run, SMALL, *common, *keeping))
+    same("after a kill with kept groups", run, kept)
+
     # Without the key a step is one round. Files of rollouts have no more groups than the replay's limit.
     plain = f"{temporary}/plain"
     out = done("without the key", words(plain, SMALL, *common))

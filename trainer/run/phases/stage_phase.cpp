@@ -127,7 +127,8 @@ class StagePhase : public Phase {
         context_.placement.is_split() ? plan_ahead(step) : std::vector<PlannedStep>();
     if (replay_.updates() && context_.updater) {
       const Stopwatch training;
-      taken.update = context_.updater->reinforce(collected.experiences, collected.shares, imitated(step));
+      taken.update = context_.updater->reinforce(collected.experiences, collected.shares, imitated(step),
+                                                 step_scale(collected));
       taken.seconds.train = training.seconds();
       if (step == steps()) context_.updater->check_replicas();
     }
@@ -264,6 +265,15 @@ class StagePhase : public Phase {
     return imitated_batches(context_.curation.best(), known_, settings_.stage, settings_.imitation,
                             context_.policy.config(), context_.placement, context_.control.rank(),
                             mix_key(step_key(step), "imitation"));
+  }
+
+  // Of the update that `collected` makes.
+  double step_scale(const CollectedStep& collected) const {
+    if (!settings_.updater.scales_steps) return 1;
+    const StepSums& sums = collected.figures.sums;
+    return informative_share(refill_,
+                             std::ssize(collected.informative) + std::llround(sums[Sum::kSurplusTaken]),
+                             std::llround(sums[Sum::kGroups]));
   }
 
   // ---- trainer.max_staleness (trainer/experience/steps_ahead.h).
