@@ -9,8 +9,8 @@
 #include <set>
 
 #include "common/rng.h"
-#include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
+#include "tests/support/dense_attention.h"
 #include "trainer/update/objective/random_masks.h"
 
 using namespace bicrl;
