@@ -48,6 +48,7 @@ struct Rollout {
 struct Experience {
   int64_t group = 0;   // of the step; all responses to one prompt
   int64_t sample = 0;  // within the group
+  int64_t turn = 0;    // of the episode
   Rollout rollout;
   double reward = 0;
   double advantage = 0;

@@ -1,6 +1,7 @@
 """Which tests a change can have touched: by the inputs that the build knows of each test's program.
 
-    affected.py BUILD CHANGED...    prints a regular expression for `ctest -R`
+    affected.py BUILD CHANGED...           prints a regular expression for `ctest -R`
+    affected.py --only-texts CHANGED...    exit code 0 if all changed files are texts, which no build reads
 
 A test is affected if a changed file is an input of its program: a source, a header that one of them includes, a file
 that is copied beside it. Of end-to-end scripts this is `bicrl`, with the learner's module unless they start only
@@ -21,6 +22,8 @@ WITH_LEARNER = {"train", "sft", "eval", "generate", "init", "rescore", "tasks", 
 CORPORA = ("tests/hacks/", "tests/honest/", "tests/corpora/templates/")
 # Read by the checks that always run alone.
 TEXT = re.compile(r"(docs|bench)/|.*\.md$|LICENSE$|tests/behaviour/")
+# Of these, what the build for GPUs compiles or a program reads: benchmarks.
+READ_BY_BUILDS = re.compile(r".*(\.(cpp|h|cu|cuh|py|json|cmake)|/CMakeLists\.txt)$")
 
 
 def output(*command):
@@ -91,7 +94,12 @@ def affected(build, changed):
     return sorted(names)
 
 
+def are_only_texts(changed):
+    return bool(changed) and all(TEXT.match(path) and not READ_BY_BUILDS.match(path) for path in changed)
+
+
 def main():
+    if sys.argv[1] == "--only-texts": sys.exit(not are_only_texts(sys.argv[2:]))
     build, changed = Build(sys.argv[1]), sys.argv[2:]
     names = affected(build, changed)
     if names is None: print(".")

@@ -25,7 +25,7 @@ CORPORA = ("tests/hacks", "tests/honest", "tests/sandbox/candidates", "tests/dev
 # Headers that stand for the vendor's have the vendor's names.
 VENDOR_NAMES = re.compile(r"^sandbox/runtimes/(.*/)?include/")
 
-# The left column of the project's table of words, as far as it can be found in names.
+# The left column of the project's table of words, as far as it can be found in names, in snake case.
 WORDS = {
     "told": r"told|tells", "strand": r"strands?", "forge": r"forge[sd]?", "seat": r"seats?", "unshown": r"unshown",
     "turns_by_key": r"turns_by_key", "step_share": r"(step|group|experience)_share", "alu_twin": r"alu_twin",
@@ -33,6 +33,21 @@ WORDS = {
     "meeting": r"meetings?", "device_turn": r"device_turns?", "draw_files": r"draw_files?|oracle_draws",
     "known_middle": r"(known|structured)_middles?", "ptx_machine": r"ptx_machine", "designated": r"designated",
     "task_fault": r"task_faults?|((task|tasks)_)?at_fault", "as_it_is": r"as_it_is",
+    "draw": r"draws?|drawn|drawer", "way": r"(?<!under_)(?<!its_)ways?", "shown": r"shown", "machine": r"machines?(?!_code)",
+    "right": r"(is|are|expect)_right|right_(by|without|programs?)", "wrong": r"wrong(?!_(value|shape))",
+    "arms": r"arms|(by|one)_arm|rivals?", "plain_shadows": r"(plain|dear)_shadows?", "nobody_wrote": r"nobody_wrote",
+}
+# The same in titles of tests, which are sentences.
+TITLE_WORDS = {
+    "told": r"told(?!_apart)|tells(?!_.*apart)", "draw": WORDS["draw"], "way": r"(new|unshown)_ways?", "machine": WORDS["machine"],
+    "right": r"(is|are|it|everything)_right|right_programs?", "wrong": r"(is|are|does|everything)_wrong|wrong_programs?",
+    "task_fault": r"tasks?_.*at_fault|task_faults?", "dear": r"dear", "strand": r"strands?", "seat": r"seats?",
+    "nobody_wrote": r"nobody_wrote", "arms": WORDS["arms"],
+}
+# Where alone a word of the table has the meaning that another one has taken: a test input is no draw, a sample is.
+PLACES = {
+    "draw": ("sandbox/", "tests/sandbox/", "verdict/"), "shown": ("tasks/", "trainer/evaluation/"),
+    "machine": ("sandbox/interpreter/", "tests/ptx/", "tests/races/", "tests/executor/", "tests/policy_gpu/"),
 }
 
 
@@ -84,18 +99,30 @@ def names_in(path):
     return {re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower() for name in names}
 
 
+def titles_in(path):
+    """Titles of test cases, in snake case."""
+    titles = re.findall(r'TEST_CASE\(\s*((?:"(?:\\.|[^"\\])*"\s*)+)', read(path))
+    return [re.sub(r"\W+", "_", re.sub(r'"\s*"', "", title)).lower() for title in titles]
+
+
 def words(paths):
-    files = collections.defaultdict(list)
-    patterns = {word: re.compile(rf"(?:^|_)(?:{pattern})(?:_|$)") for word, pattern in WORDS.items()}
+    files, titles = collections.defaultdict(list), collections.defaultdict(list)
+    patterns, title_patterns = ({word: re.compile(rf"(?:^|_)(?:{pattern})(?:_|$)") for word, pattern in patterns.items()}
+                                for patterns in (WORDS, TITLE_WORDS))
     for path in paths:
         if not path.endswith(SOURCE) or path.startswith(CORPORA) or path == "tests/house_check.py":
             continue
-        names = "\n".join(names_in(path))
+        names, path_titles = names_in(path), titles_in(path)
         for word, pattern in patterns.items():
-            if any(pattern.search(name) for name in names.split("\n")):
+            if path.startswith(PLACES.get(word, "")) and any(pattern.search(name) for name in names):
                 files[word].append(path)
+        for word, pattern in title_patterns.items():
+            if path.startswith(PLACES.get(word, "")):
+                titles[word] += [f"{path}: {title}" for title in path_titles if pattern.search(title)]
     for word in WORDS:
         yield f"word {word}", len(files[word]), 0, "in names of " + ", ".join(files[word][:8])
+    for word in TITLE_WORDS:
+        yield f"title {word}", len(titles[word]), 0, "in titles of tests: " + ", ".join(titles[word][:8])
 
 
 def documents(paths):

@@ -11,13 +11,6 @@ namespace {
 
 constexpr int kCostedRowElements = 32;  // at least
 
-constexpr std::string_view kModule =
-    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\nclass Model(nn.Module):\n";
-constexpr std::string_view kReturn = "        return x\n\n\ndef get_inputs():\n";
-constexpr std::string_view kCostingInputs = "\n\ndef get_costing_inputs():\n";
-constexpr std::string_view kCostingRepeats = "\n\ndef get_costing_repeats():\n";
-constexpr std::string_view kInitInputs = "\n\ndef get_init_inputs():\n    return []\n";
-
 using Chain = std::span<const ChainStep>;
 
 std::string inputs_line(Shape shape, bool two_inputs) {
@@ -27,13 +20,14 @@ std::string inputs_line(Shape shape, bool two_inputs) {
 
 std::string module_text(Chain chain, Shape shape, std::optional<CostedInputs> costed) {
   const bool two_inputs = takes_row_vector(chain);
-  std::string text = concat(kModule, two_inputs ? pieces::kForwardOfTwo : pieces::kForward);
+  std::string text = concat(pieces::kModule, two_inputs ? pieces::kForwardOfTwo : pieces::kForward);
   for (const ChainStep& step : chain)
     text += concat("        x = ", with_constants(step.op->torch, step.constants, ""), "\n");
-  text += concat(kReturn, inputs_line(shape, two_inputs));
-  if (costed) text += concat(kCostingInputs, inputs_line(costed->shape, two_inputs));
-  if (costed && costed->repeats > 1) text += concat(kCostingRepeats, "    return ", costed->repeats, "\n");
-  return text + std::string(kInitInputs);
+  text += concat(pieces::kReturn, inputs_line(shape, two_inputs));
+  if (costed) text += concat(pieces::kCostingInputs, inputs_line(costed->shape, two_inputs));
+  if (costed && costed->repeats > 1)
+    text += concat(pieces::kCostingRepeats, "    return ", costed->repeats, "\n");
+  return text + std::string(pieces::kInitInputs);
 }
 
 }  // namespace
@@ -66,10 +60,6 @@ Task write_module(const std::vector<ChainStep>& chain, Shape shape, std::optiona
 bool takes_row_vector(std::span<const ChainStep> chain) {
   return std::ranges::any_of(chain,
                              [](const ChainStep& step) { return step.op->kind == OperatorKind::kRowVector; });
-}
-
-std::vector<std::string_view> pieces::of_modules() {
-  return {kModule, kForward, kForwardOfTwo, kReturn, kCostingInputs, kCostingRepeats, kInitInputs};
 }
 
 }  // namespace bicrl

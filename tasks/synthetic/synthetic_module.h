@@ -42,10 +42,15 @@ Shape costed_shape(const std::vector<ChainStep>& chain, Shape shape, int64_t byt
 // Whether an operator of the chain takes a second input, a row of as many values as there are columns.
 bool takes_row_vector(std::span<const ChainStep> chain);
 
+// The pieces that modules are put together from, besides pieces::kForward and pieces::kForwardOfTwo, the
+// operators' lines and the shapes. The tokenizer of the quickstart makes one token of each.
 namespace pieces {
-// The pieces that modules are put together from, besides the operators' lines and the shapes. The tokenizer
-// of the quickstart makes one token of each.
-std::vector<std::string_view> of_modules();
+constexpr std::string_view kModule =
+    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\nclass Model(nn.Module):\n";
+constexpr std::string_view kReturn = "        return x\n\n\ndef get_inputs():\n";
+constexpr std::string_view kCostingInputs = "\n\ndef get_costing_inputs():\n";
+constexpr std::string_view kCostingRepeats = "\n\ndef get_costing_repeats():\n";
+constexpr std::string_view kInitInputs = "\n\ndef get_init_inputs():\n    return []\n";
 }  // namespace pieces
 
 }  // namespace bicrl

@@ -4,7 +4,7 @@
 
 namespace bicrl {
 
-TEST_CASE("of what a process printed the end is told, in whole lines where there are some") {
+TEST_CASE("the end of what a process printed is reported, in whole lines where there are some") {
   CHECK(last_lines("") == "");
   CHECK(last_lines("why\n\n") == "why");
   CHECK(last_lines(std::string(300, 'a') + "\n" + std::string(300, 'b') + "\n") == std::string(300, 'b'));

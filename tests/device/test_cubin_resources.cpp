@@ -62,7 +62,7 @@ TEST_CASE("text that does not compile has no machine code") {
   CHECK(code.machine_code.empty());
 }
 
-TEST_CASE("what the assembler refuses of inline assembly is told") {
+TEST_CASE("inline assembly that the assembler refuses is reported") {
   const std::vector<std::string> flags = read_device_flags({}).options;
   const auto made = [&](const std::string& assembly) {
     const std::string text = "__global__ void k(float* x) { float a, b, c; asm volatile(\"" + assembly +

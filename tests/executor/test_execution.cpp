@@ -273,7 +273,7 @@ TEST_CASE("an output that was never written is a fault of its own") {
   CHECK_THAT(ran.report.fault->message, ContainsSubstring("output 0"));
 }
 
-TEST_CASE("a changed input is told") {
+TEST_CASE("a changed input is reported") {
   Setup setup;
   setup.frame["ops"] = {twice(4, 0, 1), twice(4, 1, 0)};
   const Ran ran = run(setup);

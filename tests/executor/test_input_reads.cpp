@@ -31,7 +31,7 @@ TEST_CASE("copies count as reads of all that they take, elsewhere of nothing") {
   CHECK(unread(reads).empty());
 }
 
-TEST_CASE("of very many runs the longest are told") {
+TEST_CASE("of very many runs the longest are reported") {
   InputReads reads;
   constexpr uint64_t kBytes = 200000;
   reads.add(4096, 0, kBytes);

@@ -71,7 +71,7 @@ TEST_CASE("the checksum's kernel gives what tensor operations give, on a GPU and
   CHECK(plane.checksum(words, 1).item<int64_t>() != plane.checksum(words, 0).item<int64_t>());
 }
 
-TEST_CASE("weights reach a GPU that only generates, and a difference between holders is told") {
+TEST_CASE("weights reach a GPU that only generates, and a difference between holders is reported") {
   GpuRanks& ranks = gpu_ranks(2);
   NcclTensorPlane plane(ranks.session, ranks.control, ranks.gpu());
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {

@@ -8,8 +8,8 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "policy/attention/cached_attention.h"
-#include "policy/attention/dense_attention.h"
 #include "policy/transformer.h"
+#include "tests/support/dense_attention.h"
 
 namespace bicrl {
 namespace {
@@ -39,7 +39,7 @@ std::vector<int64_t> draw_tokens(int64_t count, uint64_t key) {
 
 at::Tensor dense_hidden(const Transformer& policy, const std::vector<int64_t>& tokens) {
   const int64_t n = static_cast<int64_t>(tokens.size());
-  DenseMaskAttention attention(block_causal_mask(n, policy.config().block_size, at::kCPU));
+  testing::DenseMaskAttention attention(testing::block_causal_mask(n, policy.config().block_size, at::kCPU));
   return policy.hidden(at::tensor(tokens, at::kLong), at::arange(n, at::kLong), attention);
 }
 

@@ -8,9 +8,9 @@
 
 #include "common/error.h"
 #include "common/files/files.h"
-#include "policy/attention/dense_attention.h"
 #include "policy/files/safetensors.h"
 #include "tests/policy/tokenizer/tiny_tokenizer.h"
+#include "tests/support/dense_attention.h"
 #include "tests/support/support.h"
 
 namespace bicrl {
@@ -57,7 +57,7 @@ PolicyConfig config_for(const Tokenizer& tokenizer, bool tied) {
 void write_expected(const fs::path& path, const Transformer& transformer, const std::vector<int64_t>& ids) {
   const at::Tensor tokens = at::tensor(ids, at::kLong);
   const int64_t length = tokens.size(0);
-  DenseMaskAttention attention(at::ones({length, length}, at::kBool));
+  testing::DenseMaskAttention attention(at::ones({length, length}, at::kBool));
   NamedTensors expected = transformer.parameters();
   expected.emplace_back("tokens", tokens);
   expected.emplace_back(

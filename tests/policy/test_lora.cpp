@@ -12,11 +12,11 @@
 
 #include "common/error.h"
 #include "common/files/files.h"
-#include "policy/attention/dense_attention.h"
 #include "policy/attention/packed_attention.h"
 #include "policy/files/adapter_io.h"
 #include "policy/files/checkpoint_io.h"
 #include "policy/files/safetensors.h"
+#include "tests/support/dense_attention.h"
 #include "tests/support/support.h"
 
 namespace bicrl {
@@ -53,7 +53,7 @@ LoraConfig some_lora(std::vector<std::string> targets = LoraConfig::projections(
 
 at::Tensor forward(const Transformer& policy) {
   const at::Tensor tokens = at::arange(21, at::kLong);
-  DenseMaskAttention attention(block_causal_mask(21, policy.config().block_size, at::kCPU));
+  testing::DenseMaskAttention attention(testing::block_causal_mask(21, policy.config().block_size, at::kCPU));
   return policy.logits(policy.hidden(tokens, tokens, attention));
 }
 

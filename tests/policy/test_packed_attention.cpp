@@ -5,9 +5,9 @@
 
 #include "common/error.h"
 #include "common/rng.h"
-#include "policy/attention/dense_attention.h"
 #include "policy/attention/packed_attention.h"
 #include "tests/policy/random_pack.h"
+#include "tests/support/dense_attention.h"
 
 using namespace bicrl;
 using bicrl::testing::RandomPack;
@@ -43,7 +43,7 @@ TEST_CASE("packed attention equals dense attention under the layout's mask, with
     const std::vector<at::Tensor> qkv{draw(rows, heads, dim, seed * 10), draw(rows, kv, dim, seed * 10 + 1),
                                       draw(rows, kv, dim, seed * 10 + 2)};
     const at::Tensor grad = draw(rows, heads, dim, seed * 10 + 3);
-    DenseMaskAttention dense(pack.mask());
+    testing::DenseMaskAttention dense(pack.mask());
     PackedAttention packed(pack.segments, rows, kBlock, at::kCPU);
     const auto expected = results(dense, qkv, grad), actual = results(packed, qkv, grad);
     for (size_t i = 0; i < expected.size(); ++i) {

@@ -5,7 +5,6 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "policy/attention/dense_attention.h"
 #include "policy/attention/packed_attention.h"
 #include "policy/transformer.h"
 #include "tests/support/tiny_policy_config.h"

@@ -10,10 +10,10 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "common/error.h"
-#include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
 #include "policy/files/checkpoint_io.h"
 #include "policy/files/safetensors.h"
+#include "tests/support/dense_attention.h"
 #include "tests/support/support.h"
 
 namespace bicrl {
@@ -36,8 +36,8 @@ PolicyConfig small_config() {
 }
 
 at::Tensor forward(const Transformer& transformer, const at::Tensor& tokens) {
-  DenseMaskAttention attention(
-      block_causal_mask(tokens.size(0), transformer.config().block_size, transformer.device()));
+  testing::DenseMaskAttention attention(
+      testing::block_causal_mask(tokens.size(0), transformer.config().block_size, transformer.device()));
   const at::Tensor positions = at::arange(tokens.size(0), tokens.options());
   return transformer.logits(transformer.hidden(tokens, positions, attention));
 }
@@ -273,8 +273,8 @@ TEST_CASE("dense attention equals a loop over single scores") {
   const at::Tensor q = at::randn({tokens, heads, dim}, at::kDouble),
                    k = at::randn({tokens, kv_heads, dim}, at::kDouble),
                    v = at::randn({tokens, kv_heads, dim}, at::kDouble);
-  const at::Tensor mask = block_causal_mask(tokens, 4, at::kCPU);
-  const at::Tensor out = DenseMaskAttention(mask).attend(0, q, k, v);
+  const at::Tensor mask = testing::block_causal_mask(tokens, 4, at::kCPU);
+  const at::Tensor out = testing::DenseMaskAttention(mask).attend(0, q, k, v);
   for (int64_t i = 0; i < tokens; ++i)
     for (int64_t h = 0; h < heads; ++h) {
       at::Tensor sum = at::zeros({dim}, at::kDouble);
@@ -286,7 +286,7 @@ TEST_CASE("dense attention equals a loop over single scores") {
       }
       CHECK(largest_difference(out[i][h], sum / total) < 1e-12);
     }
-  CHECK_THROWS_AS(DenseMaskAttention(at::zeros({3, 3}, at::kBool)), Error);
+  CHECK_THROWS_AS(testing::DenseMaskAttention(at::zeros({3, 3}, at::kBool)), Error);
 }
 
 TEST_CASE("the policy's distribution covers exactly the allowed ids") {

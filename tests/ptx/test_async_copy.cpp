@@ -295,7 +295,7 @@ TEST_CASE("a barrier that nobody completes ends at the limit of work; copies in 
 }
 
 TEST_CASE(
-    "texts that name copies and barriers wrongly, or others than the machine has, are refused with a "
+    "texts that name copies and barriers wrongly, or others than the interpreter has, are refused with a "
     "reason") {
   const auto lowered = [](const std::string& body) {
     const auto module = parse_module(

@@ -68,7 +68,7 @@ TEST_CASE("a result that nobody wants is written nowhere") {
     }
 }
 
-TEST_CASE("the other of two results is right if one is unwanted") {
+TEST_CASE("the other of two results is correct if one is unwanted") {
   KernelRunner runner("", {.compiler_options = {}, .limits = {}, .ptx = kernel_around(R"(
     shfl.sync.up.b32 _|%p1, %r1, 3, 0x1800, -1;
     match.all.sync.b32 %r2|_, 7, -1;

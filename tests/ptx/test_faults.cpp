@@ -246,7 +246,7 @@ TEST_CASE("barriers that never complete, and traps, assertions and endless loops
   check_fault(run("busy"), FaultClass::kTimeout, "operations");
 }
 
-TEST_CASE("empty blocks and dear operations count as what they take") {
+TEST_CASE("empty blocks and expensive operations count as what they take") {
   testing::KernelRunner runner(R"(
     extern "C" __global__ void empty(int* out) {}
     extern "C" __global__ void board(int* out) { __shared__ volatile int s[12000]; s[threadIdx.x] = 1; }

@@ -75,7 +75,7 @@ TEST_CASE("floating-point numbers, texts, characters and pointers are printed li
             .text == "    1|2    |3    |1.00");
 }
 
-TEST_CASE("formats that are wrong or without measure are cut or stand for themselves") {
+TEST_CASE("formats that are invalid or without measure are cut or stand for themselves") {
   CHECK(formatted("100%% of %d%%", {7}).text == "100% of 7%");
   CHECK(formatted("%d %s %% %5.*f", {1, 2, 3, 4}).values == 4);
   for (const char* format : {"%", "%5", "%-", "%.", "%ll", "%q", "%n", "%5.3y", "a%"}) {
@@ -148,7 +148,7 @@ TEST_CASE("texts beyond their memory, and calls that are forged, are faults") {
   CHECK(runner.printed().text() == "1 (null) 0.000000");
 }
 
-TEST_CASE("a failed assertion is told with its place, and with no data of the program") {
+TEST_CASE("a failed assertion is reported with its place, and with no data of the program") {
   KernelRunner runner(R"(
     extern "C" __global__ void check(int limit) {
       assert(threadIdx.x + 1 < limit);

@@ -96,7 +96,7 @@ std::string launch(const std::string& ptx, const RaceCase& one, uint64_t seed, p
 
 }  // namespace
 
-TEST_CASE("races are told from what only looks like one") {
+TEST_CASE("races are told apart from what only looks like one") {
   const char* only = getenv("BICRL_CORPUS");
   int racy = 0, sound = 0;
   for (const auto& entry :

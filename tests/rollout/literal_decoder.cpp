@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "common/rng.h"
-#include "policy/attention/dense_attention.h"
+#include "tests/support/dense_attention.h"
 
 namespace bicrl::testing {
 namespace {

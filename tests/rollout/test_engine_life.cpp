@@ -116,7 +116,7 @@ TEST_CASE("what is expected of the next forward is what it brings, unless a resp
   CHECK(CountedStep::expected == 0);
 }
 
-TEST_CASE("a broken policy is told when the next forward was expected already", "[decode_engine]") {
+TEST_CASE("a broken policy is reported when the next forward was expected already", "[decode_engine]") {
   const Transformer policy = tiny_policy(tiny_config({7, 70}));
   DecodingSettings settings;
   settings.acceptance.strategy = AcceptanceStrategy::kLowConfidenceStatic;
@@ -212,7 +212,7 @@ TEST_CASE("a step has room for what is recorded of its candidates", "[decode_eng
   }
 }
 
-TEST_CASE("weights that a device has no room for are told before they are made", "[decode_engine]") {
+TEST_CASE("weights that a device has no room for are reported before they are made", "[decode_engine]") {
   const PolicyConfig config = tiny_config();
   const Transformer policy = tiny_policy(config);
   const int64_t weights = DecodeEngine(policy, tiny_tokenizer()).budget().weights_bytes;

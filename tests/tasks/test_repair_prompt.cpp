@@ -143,7 +143,7 @@ TEST_CASE("an attempt's text cannot end the turn, the code block or a compact pr
     }
 }
 
-TEST_CASE("every fault class can be told, and a task without a scaffold is refused") {
+TEST_CASE("every fault class can be described, and a task without a scaffold is refused") {
   Task task = scaffolded();
   for (const FaultClassEntry& entry : fault_classes()) {
     FailedAttempt failed = attempt();

@@ -329,7 +329,7 @@ TEST_CASE("the best form of some families is never shown to them", "[forms]") {
   }
 }
 
-TEST_CASE("tasks know the plain program and shown ones from dear to cheap", "[forms]") {
+TEST_CASE("tasks know the plain program and shown ones from expensive to cheap", "[forms]") {
   const auto& [train, development, test] = default_tasks();
   size_t alternatives = 0, without = 0;
   for (const auto* tasks : {&train, &development}) {

@@ -121,7 +121,7 @@ TEST_CASE("both sides are prepared with one draw, timed in changing order, and t
   CHECK(result.health.most_tenants == 3);
 }
 
-TEST_CASE("an answer that is wrong in any timed call, warm-up included, ends the window as a fault") {
+TEST_CASE("an answer that is incorrect in any timed call, warm-up included, ends the window as a fault") {
   for (const size_t wrong_at : {1u, 2u, 9u}) {
     Stage stage;
     stage.check = [&](size_t) {
@@ -163,7 +163,8 @@ TEST_CASE("a baseline's failure is the verifier's, a candidate's its own") {
   CHECK(lost.run().end.is_infrastructure());
 }
 
-TEST_CASE("whoever has begun to prepare is waited for, and a wrong answer is told whatever else fails") {
+TEST_CASE(
+    "whoever has begun to prepare is waited for, and an incorrect answer is reported whatever else fails") {
   for (const bool wrong : {true, false}) {
     Stage stage;
     stage.eager.fails_to_begin_at = 3;
@@ -299,7 +300,7 @@ TEST_CASE("a window whose sides have changed their speed is repeated at once, bu
   CHECK_THAT(result.repeated_because[0], ContainsSubstring("changed its speed"));
 }
 
-TEST_CASE("what a window took is told by its parts") {
+TEST_CASE("what a window took is reported by its parts") {
   Stage stage;
   stage.check = [&](size_t) {
     stage.played.now_s += 0.002;

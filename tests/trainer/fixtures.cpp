@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "common/rng.h"
-#include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
+#include "tests/support/dense_attention.h"
 
 namespace bicrl::testing {
 namespace {

@@ -90,7 +90,7 @@ TEST_CASE("a step comes out the same on any number of ranks, by one exchange") {
   }
 }
 
-TEST_CASE("a step tells how far a task's rewards differ, and how many right programs are distinct") {
+TEST_CASE("a step reports how far a task's rewards differ, and how many correct programs are distinct") {
   const std::vector<Task> tasks = five_tasks();
   const auto known = verdicts_of_step(tasks, 7);
   SingleProcessControl alone;
@@ -365,7 +365,7 @@ TEST_CASE("generation between updates builds no graph") {
   CHECK(nodes_made(generate) == 0);
 }
 
-TEST_CASE("a task that can never be graded is told to every rank, and no loss of the verifier's") {
+TEST_CASE("a task that can never be graded is reported to every rank, and no loss of the verifier's") {
   const std::vector<Task> tasks = five_tasks();
   auto known = verdicts_of_step(tasks, 7);
   {

@@ -174,7 +174,7 @@ TEST_CASE("what curation knows of rewards travels between ranks and into checkpo
   CHECK(second.best().draw(1, Stage::kEndToEnd)->response == std::vector<int64_t>{2, 3});
 }
 
-TEST_CASE("successes that were not confirmed and tasks at fault are imitated no more") {
+TEST_CASE("successes that were not confirmed and invalid tasks are imitated no more") {
   const auto outcome_of = [](const std::string& task) {
     GroupOutcome outcome{.task_id = task, .noted = {}, .failure = std::nullopt};
     outcome.reward = GroupReward{.task_id = task,

@@ -58,7 +58,7 @@ TEST_CASE("a prompt fits if it and its response have positions, to the token") {
   CHECK(!fits(prompt, tokenizer(), positions(1000), small_cache));
 }
 
-TEST_CASE("tasks that do not fit are left out and told; none left is an error") {
+TEST_CASE("tasks that do not fit are left out and reported; none left is an error") {
   const PolicyConfig policy = positions(128);
   const DecodingSettings decoding = new_tokens(16);
   const PromptUse use{Stage::kEndToEnd, PromptStyle::kCompact, decoding};
@@ -77,7 +77,7 @@ TEST_CASE("tasks that do not fit are left out and told; none left is an error") 
   CHECK_THROWS_AS(keep_fitting(hopeless, "tasks", use, tokenizer(), policy), InputError);
 }
 
-TEST_CASE("prompts without tasks that do not fit are left out and told") {
+TEST_CASE("prompts without tasks that do not fit are left out and reported") {
   std::vector<Prompt> prompts(3);
   for (size_t i = 0; i < prompts.size(); ++i) {
     prompts[i].task_id = std::to_string(i + 1);

@@ -23,7 +23,7 @@ std::string words_thrown_by(const Work& work) {
   return "";
 }
 
-TEST_CASE("torch's errors are told without its stack") {
+TEST_CASE("torch's errors are reported without its stack") {
   const std::string words = words_thrown_by([] { TORCH_CHECK(false, "shapes differ"); });
   CHECK(words == "shapes differ");
   CHECK(words_thrown_by([] { throw std::runtime_error("of nobody"); }) == "of nobody");

@@ -174,6 +174,7 @@ EvalReport make_eval_report(const std::vector<Task>& tasks, const std::vector<Ta
   std::map<std::string, Scores> families;
   EvalReport report;
   report.confidence = intervals.confidence;
+  TaskScore sum;
   for (size_t i = 0; i < tasks.size(); ++i) {
     const TaskScore& score = scores[i];
     if (!score.invalid_task.empty()) {
@@ -184,13 +185,14 @@ EvalReport make_eval_report(const std::vector<Task>& tasks, const std::vector<Ta
     levels[tasks[i].level].push_back(&score);
     if (const std::string family = family_of(tasks[i].composition); !family.empty())
       families[family].push_back(&score);
-    report.responses += score.verified + score.unverified + score.undecided;
-    report.unverified += score.unverified;
-    report.undecided += score.undecided;
-    report.truncated += score.truncated;
-    report.reduced += score.reduced;
-    for (const auto& [name, number] : score.fault_classes) report.fault_classes[name] += number;
+    sum += score;
   }
+  report.responses = sum.verified + sum.unverified + sum.undecided;
+  report.unverified = sum.unverified;
+  report.undecided = sum.undecided;
+  report.truncated = sum.truncated;
+  report.reduced = sum.reduced;
+  report.fault_classes = std::move(sum.fault_classes);
   report.all = report_on("all", all, intervals);
   for (const auto& [level, members] : levels)
     report.levels.push_back(report_on(concat("level ", level), members, intervals));

@@ -20,6 +20,27 @@ double deviation_of(double count, double sum, double squares) {
   return std::sqrt(std::max(0.0, squares / count - mean * mean));
 }
 
+double rate(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+double geomean_speedup(const TaskScore& sum) {
+  return sum.timed > 0 ? std::exp(sum.log_speedup / static_cast<double>(sum.timed)) : 0;
+}
+
+// A task's score as if its best response were the only one.
+TaskScore best_response(const TaskScore& task) {
+  TaskScore best;
+  if (task.verified == 0) return best;
+  best.verified = 1;
+  best.correct = task.correct > 0;
+  best.timed = task.timed > 0;
+  best.fast_1 = task.fast_1 > 0;
+  best.fast_2 = task.fast_2 > 0;
+  if (task.timed > 0) best.log_speedup = task.best_log_speedup;
+  return best;
+}
+
 }  // namespace
 
 HeldOutFigures held_out_figures(const TaskScores& scores, double seconds) {
@@ -29,22 +50,18 @@ HeldOutFigures held_out_figures(const TaskScores& scores, double seconds) {
     invalid += !task.invalid_task.empty();
     sum += task;
   }
-  const auto rate = [&](int64_t part) {
-    return sum.verified > 0 ? static_cast<double>(part) / static_cast<double>(sum.verified) : 0.0;
-  };
   HeldOutFigures f;
   f.tasks = static_cast<int64_t>(scores.tasks.size()) - invalid;
-  f.compile_rate = rate(sum.compiled);
-  f.correct_rate = rate(sum.correct);
-  f.truncated_rate = rate(sum.truncated);
+  f.compile_rate = rate(sum.compiled, sum.verified);
+  f.correct_rate = rate(sum.correct, sum.verified);
+  f.truncated_rate = rate(sum.truncated, sum.verified);
   f.timed = sum.timed;
-  if (const auto timed = static_cast<double>(sum.timed); sum.timed > 0) {
-    f.geomean_speedup = std::exp(sum.log_speedup / timed);
-    f.log_speedup_spread = deviation_of(timed, sum.log_speedup, sum.log_speedup_squares);
-  }
-  f.fast_1 = rate(sum.fast_1);
-  f.fast_2 = rate(sum.fast_2);
-  f.novel_rate = rate(sum.novel);
+  f.geomean_speedup = geomean_speedup(sum);
+  f.log_speedup_spread =
+      deviation_of(static_cast<double>(sum.timed), sum.log_speedup, sum.log_speedup_squares);
+  f.fast_1 = rate(sum.fast_1, sum.verified);
+  f.fast_2 = rate(sum.fast_2, sum.verified);
+  f.novel_rate = rate(sum.novel, sum.verified);
   f.rewarded = sum.rewarded;
   if (const auto rewarded = static_cast<double>(sum.rewarded); sum.rewarded > 0) {
     f.reward_mean = sum.reward / rewarded;
@@ -59,25 +76,16 @@ HeldOutFigures held_out_figures(const TaskScores& scores, double seconds) {
 }
 
 BestOf best_of(const TaskScores& scores, int64_t samples, double seconds) {
-  BestOf best{.samples = samples, .seconds = seconds};
-  int64_t correct = 0, fast_1 = 0, fast_2 = 0;
-  double log_speedup = 0;
-  for (const TaskScore& task : scores.tasks) {
-    if (task.verified == 0) continue;
-    ++best.tasks;
-    correct += task.correct > 0;
-    best.timed += task.timed > 0;
-    fast_1 += task.fast_1 > 0;
-    fast_2 += task.fast_2 > 0;
-    if (task.timed > 0) log_speedup += task.best_log_speedup;
-  }
-  if (best.tasks == 0) return best;
-  const auto tasks = static_cast<double>(best.tasks);
-  best.correct_rate = static_cast<double>(correct) / tasks;
-  best.fast_1 = static_cast<double>(fast_1) / tasks;
-  best.fast_2 = static_cast<double>(fast_2) / tasks;
-  if (best.timed > 0) best.geomean_speedup = std::exp(log_speedup / static_cast<double>(best.timed));
-  return best;
+  TaskScore sum;
+  for (const TaskScore& task : scores.tasks) sum += best_response(task);
+  return {.tasks = sum.verified,
+          .samples = samples,
+          .correct_rate = rate(sum.correct, sum.verified),
+          .timed = sum.timed,
+          .geomean_speedup = geomean_speedup(sum),
+          .fast_1 = rate(sum.fast_1, sum.verified),
+          .fast_2 = rate(sum.fast_2, sum.verified),
+          .seconds = seconds};
 }
 
 std::string moment_of(const std::string& phase) {

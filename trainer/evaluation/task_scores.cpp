@@ -10,30 +10,37 @@
 
 namespace bicrl {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskScore, verified, compiled, correct, truncated, unverified, undecided,
-                                   reduced, novel, fault_classes, timed, fast_1, fast_2, log_speedup,
-                                   log_speedup_squares, best_log_speedup, rewarded, reward, reward_squares,
-                                   invalid_task)
+namespace {
+
+template <class Number>
+void add(Number& sum, const Number& other) {
+  sum += other;
+}
+void add(FaultCounts& sum, const FaultCounts& other) {
+  for (const auto& [name, number] : other) sum[name] += number;
+}
+template <class Value>
+void skip(Value&, const Value&) {}
+
+}  // namespace
 
 TaskScore& TaskScore::operator+=(const TaskScore& other) {
-  verified += other.verified;
-  compiled += other.compiled;
-  correct += other.correct;
-  truncated += other.truncated;
-  unverified += other.unverified;
-  undecided += other.undecided;
-  reduced += other.reduced;
-  novel += other.novel;
-  for (const auto& [name, number] : other.fault_classes) fault_classes[name] += number;
-  timed += other.timed;
-  fast_1 += other.fast_1;
-  fast_2 += other.fast_2;
-  log_speedup += other.log_speedup;
-  log_speedup_squares += other.log_speedup_squares;
-  rewarded += other.rewarded;
-  reward += other.reward;
-  reward_squares += other.reward_squares;
+#define BICRL_FIELD(type, name, sum, ...) sum(name, other.name);
+  BICRL_TASK_SCORE(BICRL_FIELD)
+#undef BICRL_FIELD
   return *this;
+}
+
+void to_json(nlohmann::json& json, const TaskScore& score) {
+#define BICRL_FIELD(type, name, ...) json[#name] = score.name;
+  BICRL_TASK_SCORE(BICRL_FIELD)
+#undef BICRL_FIELD
+}
+
+void from_json(const nlohmann::json& json, TaskScore& score) {
+#define BICRL_FIELD(type, name, ...) json.at(#name).get_to(score.name);
+  BICRL_TASK_SCORE(BICRL_FIELD)
+#undef BICRL_FIELD
 }
 
 namespace {

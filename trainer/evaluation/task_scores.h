@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -19,31 +20,42 @@
 
 namespace bicrl {
 
-// Responses to one task. Those without a verdict, through the verifier's fault, count nowhere but in
-// `unverified`, those that cannot be graded here nowhere but in `undecided`. All to a task that can never be
-// graded count nowhere.
-struct TaskScore {
-  int64_t verified = 0;
-  int64_t compiled = 0;
-  int64_t correct = 0;
-  int64_t truncated = 0;
-  int64_t unverified = 0;
-  int64_t undecided = 0;
-  int64_t reduced = 0;  // of the verified: compared at reduced sizes of their task (Verdict::graded_at)
-  int64_t novel = 0;    // correct ones that compute in a way that no known program shows for these operators
-  std::map<std::string, int64_t> fault_classes;  // of those that are not correct
-  // Of the correct ones whose speed-up over eager is known: how many, those above 1 and above 2, the sum of
-  // the speed-ups' logarithms, and the largest.
-  int64_t timed = 0, fast_1 = 0, fast_2 = 0;
-  double log_speedup = 0, log_speedup_squares = 0, best_log_speedup = 0;
-  // Rewards, where the scoring names a reward.
-  int64_t rewarded = 0;
-  double reward = 0, reward_squares = 0;
-  std::string invalid_task{};  // why it can never be graded; empty if it can
+using FaultCounts = std::map<std::string, int64_t>;
 
-  TaskScore& operator+=(const TaskScore& other);  // but for the largest speed-up and the fault
+// What is counted of the responses to one task, as rows X(type, name, sum, what it is): `add` if scores of
+// several tasks add it up, `skip` if only one task has it. Fields, sums and the exchange between ranks follow
+// from the rows.
+#define BICRL_TASK_SCORE(X)                                                                               \
+  X(int64_t, verified, add, responses with a verdict on their program)                                    \
+  X(int64_t, compiled, add, of these)                                                                     \
+  X(int64_t, correct, add, of these)                                                                      \
+  X(int64_t, truncated, add, of those with a verdict)                                                     \
+  X(int64_t, unverified, add, without a verdict through a fault of the verifier; they count nowhere else) \
+  X(int64_t, undecided, add, that cannot be graded here; they count nowhere else)                         \
+  X(int64_t, reduced, add, of those with a verdict, compared at reduced sizes of their task)              \
+  X(int64_t, novel, add, correct ones by a technique that no known program shows for these operators)     \
+  X(FaultCounts, fault_classes, add, of those that are not correct)                                       \
+  X(int64_t, timed, add, correct ones with a known speedup over eager)                                    \
+  X(int64_t, fast_1, add, of these, faster than eager)                                                    \
+  X(int64_t, fast_2, add, of these, more than twice as fast)                                              \
+  X(double, log_speedup, add, sum of the logarithms of speedups)                                          \
+  X(double, log_speedup_squares, add, sum of their squares)                                               \
+  X(double, best_log_speedup, skip, the largest)                                                          \
+  X(int64_t, rewarded, add, responses with a reward where the scoring names one)                          \
+  X(double, reward, add, sum of the rewards)                                                              \
+  X(double, reward_squares, add, sum of their squares)                                                    \
+  X(std::string, invalid_task, skip, why the task can never be graded, when nothing else counts)
+
+struct TaskScore {
+#define BICRL_FIELD(type, name, sum, ...) type name{};
+  BICRL_TASK_SCORE(BICRL_FIELD)
+#undef BICRL_FIELD
+
+  TaskScore& operator+=(const TaskScore& other);
   bool operator==(const TaskScore&) const = default;
 };
+void to_json(nlohmann::json& json, const TaskScore& score);
+void from_json(const nlohmann::json& json, TaskScore& score);  // throws nlohmann::json::exception
 
 struct TaskScores {
   bool interrupted = false;        // a stop ended the waiting for verdicts: nothing else counts

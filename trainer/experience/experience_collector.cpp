@@ -14,12 +14,15 @@
 namespace bicrl {
 namespace {
 
+int64_t last_turn(const Episode& episode) { return static_cast<int64_t>(episode.turns.size()) - 1; }
+
 std::vector<Experience> experiences_of(const std::vector<Episode>& episodes) {
   std::vector<Experience> experiences;
   for (const Episode& episode : episodes)
     if (episode.is_trained)
       experiences.push_back({.group = episode.key.group,
                              .sample = episode.key.sample,
+                             .turn = last_turn(episode),
                              .rollout = episode.last().rollout,
                              .reward = episode.reward.value,
                              .advantage = episode.advantage});
@@ -132,7 +135,7 @@ void ExperienceCollector::place(const std::vector<RankStepReport>& ranks, Collec
       step.shares[static_cast<size_t>(placement_.trainer_of(share.group))].push_back(share);
   for (std::vector<ExperienceKey>& shares : step.shares)
     std::sort(shares.begin(), shares.end(), [](const ExperienceKey& a, const ExperienceKey& b) {
-      return std::tie(a.group, a.sample) < std::tie(b.group, b.sample);
+      return std::tie(a.group, a.sample, a.turn) < std::tie(b.group, b.sample, b.turn);
     });
 }
 
@@ -204,7 +207,8 @@ RankStepReport ExperienceCollector::report_of(const GeneratedStep& generated) co
     if (episode.is_trained)
       mine.experiences.push_back({.group = episode.key.group,
                                   .sample = episode.key.sample,
-                                  .scored_tokens = episode.last().rollout.scored_tokens()});
+                                  .scored_tokens = episode.last().rollout.scored_tokens(),
+                                  .turn = last_turn(episode)});
   }
   return mine;
 }

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 namespace bicrl {
@@ -63,7 +64,7 @@ Surplus::Waiting Surplus::left_over(int64_t groups, CollectedStep& collected) {
     std::erase_if(rank, [&](const ExperienceKey& key) { return waits(key.group); });
   }
   std::ranges::sort(waiting.members, {},
-                    [](const Member& m) { return std::pair(m.key.group, m.key.sample); });
+                    [](const Member& m) { return std::tuple(m.key.group, m.key.sample, m.key.turn); });
   for (Experience& experience : collected.experiences)
     if (waits(experience.group)) waiting.experiences->push_back(std::move(experience));
   std::erase_if(collected.experiences, [&](const Experience& e) { return waits(e.group); });
@@ -110,11 +111,17 @@ void Surplus::load() {
         throw InputError(concat("the saved surplus of step ", step_, " has no response of group ",
                                 member.key.group, ", sample ", member.key.sample));
       if (placement_.trainer_of(member.key.group) != control_.rank()) continue;
-      waiting_.experiences->push_back({.group = member.key.group,
-                                       .sample = member.key.sample,
-                                       .rollout = std::move(found->second.last().rollout),
-                                       .reward = member.reward,
-                                       .advantage = member.advantage});
+      std::vector<Turn>& turns = found->second.turns;
+      if (member.key.turn < 0 || member.key.turn >= static_cast<int64_t>(turns.size()))
+        throw InputError(concat("the saved surplus of step ", step_, " has no turn ", member.key.turn,
+                                " of group ", member.key.group, ", sample ", member.key.sample));
+      waiting_.experiences->push_back(
+          {.group = member.key.group,
+           .sample = member.key.sample,
+           .turn = member.key.turn,
+           .rollout = std::move(turns[static_cast<size_t>(member.key.turn)].rollout),
+           .reward = member.reward,
+           .advantage = member.advantage});
     }
   });
 }
@@ -123,7 +130,7 @@ nlohmann::json Surplus::state() const {
   if (waiting_.members.empty()) return nullptr;
   nlohmann::json members = nlohmann::json::array();
   for (const Member& m : waiting_.members)
-    members.push_back({m.key.group, m.key.sample, m.key.scored_tokens, m.reward, m.advantage});
+    members.push_back({m.key.group, m.key.sample, m.key.scored_tokens, m.reward, m.advantage, m.key.turn});
   return {{"step", step_}, {"policy_version", policy_version_}, {"members", members}};
 }
 
@@ -132,8 +139,12 @@ void Surplus::restore(const nlohmann::json& state) {
   policy_version_ = state.at("policy_version");
   waiting_.members.clear();
   for (const auto& m : state.at("members"))
-    waiting_.members.push_back(
-        {{.group = m.at(0), .sample = m.at(1), .scored_tokens = m.at(2)}, m.at(3), m.at(4)});
+    waiting_.members.push_back({{.group = m.at(0),
+                                 .sample = m.at(1),
+                                 .scored_tokens = m.at(2),
+                                 .turn = m.size() > 5 ? m[5].get<int64_t>() : 0},  // older runs have one turn
+                                m.at(3),
+                                m.at(4)});
   waiting_.experiences.reset();
 }
 

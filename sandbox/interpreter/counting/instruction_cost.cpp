@@ -7,6 +7,7 @@
 
 #include "common/config/one_of.h"
 #include "sandbox/cost/device_table.h"
+#include "sandbox/interpreter/ptx/lowering/control_flow.h"
 
 namespace bicrl {
 namespace {
@@ -186,8 +187,7 @@ InstructionCost cost_of(const Instruction& instruction) {
   if (is_one_of(opcode, {"ldmatrix", "stmatrix"})) return plain(Kind::kShared, 1, kSharedCycles);
   if (opcode == "bar" && instruction.has("warp")) return plain(Kind::kExchange, 1, kArithmeticCycles);
   if (is_one_of(opcode, {"bar", "barrier", "mbarrier"})) return plain(Kind::kBarrier, 1, kBarrierCycles);
-  if (is_one_of(opcode, {"shfl", "vote", "match", "redux", "activemask", "elect", "movmatrix"}))
-    return exchange(instruction);
+  if (ptx::is_warp_collective(opcode) || opcode == "movmatrix") return exchange(instruction);
   if (opcode == "cp") return async_copy(instruction);
   if (is_one_of(opcode, {"bra", "brx", "ret", "exit", "call", "nanosleep", "trap", "membar", "fence"}))
     return plain(Kind::kControl, 1, kArithmeticCycles);

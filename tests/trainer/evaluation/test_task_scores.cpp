@@ -5,6 +5,7 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <nlohmann/json.hpp>
 
 #include "common/rng.h"
 #include "tests/support/held_grader.h"
@@ -90,4 +91,30 @@ TEST_CASE("held-out reward counts truncated responses by their verdict where the
   CHECK(rewarded.rewarded == 20);
   CHECK(rewarded.reward <
         -2.0 * static_cast<double>(plain.truncated) + static_cast<double>(plain.correct) + 1e-9);
+}
+
+TEST_CASE("a sum of scores adds every field but those of one task") {
+  nlohmann::json fields = TaskScore();
+  int number = 0;
+  for (auto& [name, value] : fields.items())
+    if (value.is_number()) value = ++number;
+  fields["fault_classes"] = {{"wrong_value", 2}, {"crash", 1}};
+  fields["invalid_task"] = "no reference";
+  REQUIRE(number == 16);
+  TaskScore sum = fields.get<TaskScore>();
+  TaskScore other;
+  other.fault_classes = {{"crash", 3}};
+  sum += sum;
+  sum += other;
+  const nlohmann::json added = sum;
+  REQUIRE(added.size() == fields.size());
+  for (const auto& [name, value] : fields.items()) {
+    INFO(name);
+    if (name == "fault_classes")
+      CHECK(added[name] == nlohmann::json{{"wrong_value", 4}, {"crash", 5}});
+    else if (name == "invalid_task" || name == "best_log_speedup")
+      CHECK(added[name] == value);
+    else
+      CHECK(added[name].get<double>() == 2 * value.get<double>());
+  }
 }

@@ -76,7 +76,7 @@ TEST_CASE("An event file reads back by another reader") {
                          {"histogram", 7, "responses/equal", {2, 2}}});
 }
 
-TEST_CASE("A resumed event file goes on where it was told to and drops what came after") {
+TEST_CASE("A resumed event file goes on where it was asked to and drops what came after") {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / kEventFileName;
   int64_t saved = 0;

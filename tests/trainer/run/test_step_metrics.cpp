@@ -33,7 +33,7 @@ StepMetrics two_ranks() {
 
 }  // namespace
 
-TEST_CASE("a step tells what a rank did in a second, its memory and the verifier's queue") {
+TEST_CASE("a step reports what a rank did in a second, its memory and the verifier's queue") {
   StepMetrics m = two_ranks();
   CHECK_THAT(step_line(m, 60),
              ContainsSubstring("rollout 3.0 s (1000 tok/s), verify +1.0 s (7 waiting), train 2.0 s (10000 "
@@ -92,7 +92,7 @@ TEST_CASE("a step reports distinct correct programs of a group, and novel ones")
   CHECK_THAT(step_line(m, 60), ContainsSubstring("| unique 9/16 |"));
 }
 
-TEST_CASE("a step without rollouts, or of an unknown memory, tells neither") {
+TEST_CASE("a step without rollouts, or of an unknown memory, reports neither") {
   StepMetrics m = two_ranks();
   m.responses.reset();
   m.load.memory_peak_bytes = 0;

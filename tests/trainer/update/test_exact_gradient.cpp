@@ -12,11 +12,11 @@
 #include <map>
 
 #include "common/rng.h"
-#include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
 #include "rollout/decoding/sampling.h"
 #include "rollout/decoding/sequence.h"
 #include "rollout/record/rejected_mass.h"
+#include "tests/support/dense_attention.h"
 #include "tests/support/support.h"
 
 using namespace bicrl;

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "common/rng.h"
-#include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
+#include "tests/support/dense_attention.h"
 #include "trainer/update/objective/random_masks.h"
 
 using namespace bicrl;
@@ -258,11 +258,16 @@ TEST_CASE("a coupled mask scores every token once, a random one half of them") {
         }
         blocks_shown_whole += noisy.scored.empty();
       }
-      // Another step, another mask; another sample, too.
-      Experience other = e;
+      // Another step, another mask; another sample or turn, too.
+      Experience other = e, later = e;
       ++other.sample;
+      later.turn = 1;
       CHECK(mask_key(key, 1, e) != mask_key(key, 2, e));
       CHECK(mask_key(key, 1, e) != mask_key(key, 1, other));
+      CHECK(mask_key(key, 1, e) != mask_key(key, 1, later));
+      // The masks of runs with one turn stay.
+      CHECK(mask_key(key, 1, e) == mix_key({mix_key(key, "masks"), 1, static_cast<uint64_t>(e.group),
+                                            static_cast<uint64_t>(e.sample)}));
     }
   CHECK(blocks_shown_whole == 0);
   CHECK(std::abs(static_cast<double>(once) / static_cast<double>(all) - 0.5) < 0.02);

@@ -7,11 +7,11 @@
 
 #include "common/error.h"
 #include "common/rng.h"
-#include "policy/attention/dense_attention.h"
 #include "policy/distribution.h"
 #include "policy/tokenizer/tokenizer.h"
 #include "rollout/decoding/response_end.h"
 #include "rollout/prompt_tokens.h"
+#include "tests/support/dense_attention.h"
 #include "tests/support/support.h"
 #include "trainer/update/packing/packing.h"
 

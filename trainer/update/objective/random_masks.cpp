@@ -12,8 +12,11 @@ std::vector<bool> random_mask(const Rollout& rollout, uint64_t key) {
 }
 
 uint64_t mask_key(uint64_t seed, int64_t step, const Experience& experience) {
-  return mix_key({mix_key(seed, "masks"), static_cast<uint64_t>(step),
-                  static_cast<uint64_t>(experience.group), static_cast<uint64_t>(experience.sample)});
+  const uint64_t key =
+      mix_key({mix_key(seed, "masks"), static_cast<uint64_t>(step), static_cast<uint64_t>(experience.group),
+               static_cast<uint64_t>(experience.sample)});
+  // The first turn keeps the masks of runs that had no other.
+  return experience.turn > 0 ? mix_key({key, static_cast<uint64_t>(experience.turn)}) : key;
 }
 
 LiveSequence masked_sequence(const Experience& experience, const PolicyConfig& config, bool coupled,

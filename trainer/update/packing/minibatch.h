@@ -15,6 +15,7 @@ struct ExperienceKey {
   int64_t group = 0;
   int64_t sample = 0;
   int64_t scored_tokens = 0;
+  int64_t turn = 0;
 };
 // By rank, in the order of each rank's experiences.
 using StepKeys = std::vector<std::vector<ExperienceKey>>;

@@ -1,16 +1,12 @@
 #include "sandbox/interpreter/ptx/lowering/control_flow.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
+
+#include "common/config/one_of.h"
 
 namespace bicrl::ptx {
 namespace {
-
-// bar.warp.sync and bar.red are among these, as modifiers; wmma has forms that load and store.
-constexpr std::array<std::string_view, 13> kBlocking = {"bar",      "barrier",  "shfl",       "vote", "match",
-                                                        "redux",    "elect",    "activemask", "mma",  "wmma",
-                                                        "ldmatrix", "stmatrix", "movmatrix"};
 
 bool goes_on(const Instruction& instruction) {
   return instruction.guard >= 0 || instruction.opcode == "call" || !ends_block(instruction);
@@ -97,7 +93,10 @@ class FlowBuilder {
 }  // namespace
 
 bool is_blocking(const Instruction& instruction) {
-  return std::find(kBlocking.begin(), kBlocking.end(), instruction.opcode) != kBlocking.end();
+  // bar.warp.sync and bar.red are among these, as modifiers; wmma has forms that load and store.
+  return is_warp_collective(instruction.opcode) ||
+         is_one_of(instruction.opcode,
+                   {"bar", "barrier", "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"});
 }
 
 bool ends_block(const Instruction& instruction) {

@@ -1,6 +1,7 @@
 // Basic blocks of a function and the ways between them. Plain values; thread-safe.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "sandbox/interpreter/ptx/syntax/module.h"
@@ -25,6 +26,10 @@ struct ControlFlow {
   std::vector<uint32_t> label_blocks;
 };
 constexpr uint32_t kNoBlock = ~uint32_t{0};
+
+// Operations that exchange values between the lanes of a warp; without bar.warp, which has an opcode of
+// barriers. lower_collectives.cpp lists and lowers them.
+bool is_warp_collective(std::string_view opcode);
 
 // Whether lanes that come here may have to wait for others: barriers, warp and matrix operations.
 bool is_blocking(const Instruction& instruction);

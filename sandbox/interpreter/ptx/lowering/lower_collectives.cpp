@@ -1,4 +1,6 @@
+#include "common/config/one_of.h"
 #include "sandbox/interpreter/ptx/execution/thread_block.h"
+#include "sandbox/interpreter/ptx/lowering/control_flow.h"
 #include "sandbox/interpreter/ptx/lowering/instruction_form.h"
 #include "sandbox/interpreter/ptx/operations/collective_operations.h"
 
@@ -22,6 +24,10 @@ constexpr Names<Combine, 7> kCombines = {{{"add", Combine::kAdd},
                                           {"popc", Combine::kPopc}}};
 
 }  // namespace
+
+bool is_warp_collective(std::string_view opcode) {
+  return is_one_of(opcode, {"shfl", "vote", "match", "redux", "activemask", "elect"});
+}
 
 void Lowering::lower_barrier(const Instruction& instruction, Operation& op) {
   op.flow = Flow::kCollective;

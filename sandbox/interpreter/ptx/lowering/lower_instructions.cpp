@@ -3,6 +3,7 @@
 
 #include "common/config/one_of.h"
 #include "sandbox/interpreter/ptx/execution/memory_access.h"
+#include "sandbox/interpreter/ptx/lowering/control_flow.h"
 #include "sandbox/interpreter/ptx/lowering/instruction_form.h"
 #include "sandbox/interpreter/ptx/lowering/loaded_module.h"
 #include "sandbox/interpreter/ptx/lowering/lowering.h"
@@ -75,7 +76,7 @@ Operation Lowering::lower(const Instruction& instruction) {
     lower_atomic(instruction, op);
   } else if (is_one_of(opcode, {"bar", "barrier"}) && !instruction.has("warp")) {
     lower_barrier(instruction, op);
-  } else if (is_one_of(opcode, {"shfl", "vote", "match", "redux", "activemask", "elect", "bar"})) {
+  } else if (opcode == "bar" || is_warp_collective(opcode)) {
     lower_warp(instruction, op);
   } else if (is_one_of(opcode, {"bra", "brx", "ret", "exit"})) {
     lower_control(instruction, op);

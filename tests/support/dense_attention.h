@@ -1,11 +1,11 @@
 // Attention under an explicit mask: the plain definition that every faster attention is compared with.
-// Quadratic in memory; for tests and small inputs.
+// Quadratic in memory.
 #pragma once
 #include <ATen/core/Tensor.h>
 
 #include "policy/attention/attention.h"
 
-namespace bicrl {
+namespace bicrl::testing {
 
 // Grouped-query softmax attention, scale 1/sqrt(head_dim), scores and softmax in fp32 (fp64 if the inputs
 // are). Holds the mask by reference count. Not thread-safe across different masks; attend() itself keeps no
@@ -23,4 +23,4 @@ class DenseMaskAttention : public AttentionContext {
 // [T, T] bool: position i attends to positions below block_size * (i / block_size + 1).
 at::Tensor block_causal_mask(int64_t tokens, int64_t block_size, at::Device device);
 
-}  // namespace bicrl
+}  // namespace bicrl::testing

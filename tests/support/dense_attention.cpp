@@ -1,4 +1,4 @@
-#include "policy/attention/dense_attention.h"
+#include "tests/support/dense_attention.h"
 
 #include <ATen/ATen.h>
 
@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 
-namespace bicrl {
+namespace bicrl::testing {
 
 DenseMaskAttention::DenseMaskAttention(at::Tensor mask) : masked_(mask.logical_not()) {
   BICRL_CHECK(mask.dim() == 2 && mask.size(0) == mask.size(1) && mask.scalar_type() == at::kBool, "mask ",
@@ -44,4 +44,4 @@ at::Tensor block_causal_mask(int64_t tokens, int64_t block_size, at::Device devi
   return block.unsqueeze(1) >= block.unsqueeze(0);
 }
 
-}  // namespace bicrl
+}  // namespace bicrl::testing
