@@ -157,7 +157,8 @@ TEST_CASE("step line shows what a step has, in the table's order") {
         "unique 6/9, "
         "correct 1.0 a group | reduced sizes 20 % | undecided 11 % | novel 20 % | truncated 11 % | invalid "
         "task 22 % | no verdict 11 % (given up 1) | "
-        "confirmed 1 | repairs 1/3 | zero variance 2/3, kept 1 | informative 1/3 in 2 rounds | surplus taken 5 | "
+        "confirmed 1 | repairs 1/3 | zero variance 2/3, kept 1 | informative 1/3 in 2 rounds | surplus taken "
+        "5 | "
         "surplus kept 4 | surplus dropped 3");
   CHECK_THAT(figures_text(f.sums, true, false), ContainsSubstring(" | speed-up 2.00x"));
   StepSums plain;

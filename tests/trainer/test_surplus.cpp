@@ -208,7 +208,7 @@ TEST_CASE("groups of equal rewards that are kept stay in their own step's update
       for (const auto& [version, group, sample] : trained(all[1][i], rank))
         if (!all[1][i].informative.contains(group)) expected.emplace_back(version, group, sample);
       std::ranges::sort(expected);
-      CHECK(trained(settled[1][i], rank) == expected);
+      CHECK((trained(settled[1][i], rank) == expected));
       for (const Experience& e : settled[1][i].experiences)
         CHECK((e.advantage == 0) >= !all[1][i].informative.contains(e.group));
     }

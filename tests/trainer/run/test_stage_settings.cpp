@@ -65,7 +65,7 @@ TEST_CASE("imitation with a weight needs no updates of its own") {
   refused({"stages.1.imitation.weight=-1"}, "weight", "0");
 }
 
-TEST_CASE("steps are scaled where a stage asks for it, and never in the warm-up") {
+TEST_CASE("steps are scaled where a stage asks for it, and none that imitates by weight") {
   CHECK(stage_with({"stages.1.update.step_scale=informative"}).updater.scales_steps);
   refused({"stages.1.update.step_scale=informative", "stages.1.imitation.weight=1"}, "step_scale",
           "imitation.weight");
