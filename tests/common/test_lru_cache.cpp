@@ -43,17 +43,17 @@ TEST_CASE("a cache bounded in bytes drops as many as it must, and keeps nothing 
 
 TEST_CASE("a cache that several threads use stays within its bound and never mixes values up") {
   LruCache<std::string> cache(10);
-  std::atomic<int> wrong = 0;
+  std::atomic<int> mixed_up = 0;
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0; i < 5000; ++i) {
         const std::string key = std::to_string((i * 7 + t) % 23);
-        if (const auto known = cache.find(key)) wrong += *known != key;
+        if (const auto known = cache.find(key)) mixed_up += *known != key;
         cache.insert(key, key, 1);
       }
     });
   threads.clear();
-  CHECK(wrong == 0);
+  CHECK(mixed_up == 0);
   CHECK(cache.cost() == 10);
 }

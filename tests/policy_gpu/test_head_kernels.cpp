@@ -7,7 +7,7 @@
 #include "policy/gpu/head/head_kernels.h"
 #include "rollout/record/rejected_mass.h"
 #include "tests/policy_gpu/gpu_tensors.h"
-#include "tests/policy_gpu/machine_tensors.h"
+#include "tests/policy_gpu/interpreter_tensors.h"
 
 namespace bicrl {
 namespace {
@@ -139,7 +139,7 @@ Element* at_row(const at::Tensor& states, int64_t row) {
 
 TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels]") {
   const LogitsCase work = some_logits();
-  MachineTensors machine("head_kernels");
+  InterpreterTensors machine("head_kernels");
   const auto floats = [&] { return machine.unwritten({kRows}, at::kFloat); };
   struct State {
     uint64_t best, reference, sum, moment, label;
@@ -257,7 +257,7 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
 
 TEST_CASE("rows of the head's gradient equal fp64, in the PTX interpreter", "[head_kernels]") {
   const ProductsCase work;
-  MachineTensors machine("head_kernels");
+  InterpreterTensors machine("head_kernels");
   const uint64_t labels = machine.upload(work.labels), label_factor = machine.upload(work.label_factor),
                  out = machine.unwritten({ProductsCase::kMany, kWidth}, at::kBFloat16),
                  sum = machine.upload(work.before);

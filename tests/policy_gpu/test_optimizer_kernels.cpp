@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "tests/policy_gpu/gpu_tensors.h"
-#include "tests/policy_gpu/machine_tensors.h"
+#include "tests/policy_gpu/interpreter_tensors.h"
 #include "trainer/update/gpu/optimizer_kernels.h"
 
 namespace bicrl {
@@ -73,7 +73,7 @@ TEST_CASE("AdamW's kernels equal the formulas in fp64, in the PTX interpreter", 
   const StepCase work = GENERATE(StepCase(4100, 1.0, true), StepCase(4100, 0, true),
                                  StepCase(1003, 1e9, true), StepCase(4100, 1.0, false));
   INFO(work.count << " values, norm of at most " << work.max_norm);
-  MachineTensors machine("optimizer_kernels");
+  InterpreterTensors machine("optimizer_kernels");
   const auto type = at::kDouble;
   const uint64_t gradient = machine.upload(work.gradient),
                  parts = machine.unwritten({gpu::kSquareParts}, type), squares = machine.unwritten({1}, type),

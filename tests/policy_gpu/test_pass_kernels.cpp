@@ -9,7 +9,7 @@
 #include "policy/gpu/pass/embedding_runs.h"
 #include "policy/gpu/pass/pass_kernels.h"
 #include "tests/policy_gpu/gpu_tensors.h"
-#include "tests/policy_gpu/machine_tensors.h"
+#include "tests/policy_gpu/interpreter_tensors.h"
 
 namespace bicrl {
 namespace {
@@ -137,7 +137,7 @@ at::Tensor integers(const std::vector<T>& values) {
 
 TEST_CASE("norms of a pass equal autograd in fp64, in the PTX interpreter", "[pass_kernels]") {
   const NormCase work(GENERATE(64, 520, 2048, 2568, 4104));
-  MachineTensors machine("pass_kernels");
+  InterpreterTensors machine("pass_kernels");
   const uint64_t x = machine.upload(work.x), weight = machine.upload(work.weight),
                  names = machine.upload(work.names),
                  out = machine.unwritten({kRows, work.width}, at::kBFloat16),
@@ -185,7 +185,7 @@ TEST_CASE("a norm notes the first row that is not finite", "[pass_kernels]") {
   work.x[4][33] = NAN;
   work.x[9][2] = INFINITY;
   const int64_t first = std::min(work.names[4].item<int64_t>(), work.names[9].item<int64_t>());
-  MachineTensors machine("pass_kernels");
+  InterpreterTensors machine("pass_kernels");
   struct {
     uint64_t record;
     uint32_t stage;
@@ -201,7 +201,7 @@ TEST_CASE("rotation of a pass equals autograd in fp64, in the PTX interpreter", 
   const HeadsCase work =
       GENERATE(HeadsCase(4, 2, 128), HeadsCase(5, 5, 64), HeadsCase(3, 1, 256), HeadsCase(2, 1, 64));
   INFO("heads of " << work.head_dim);
-  MachineTensors machine("pass_kernels");
+  InterpreterTensors machine("pass_kernels");
   struct {
     uint64_t qkv;
     int64_t stride;
@@ -231,7 +231,7 @@ TEST_CASE("rotation of a pass equals autograd in fp64, in the PTX interpreter", 
 
 TEST_CASE("SwiGLU's gradient equals autograd in fp64, in the PTX interpreter", "[pass_kernels]") {
   const GateCase work;
-  MachineTensors machine("pass_kernels");
+  InterpreterTensors machine("pass_kernels");
   const int64_t packs = kRows * GateCase::kWidth / 8;
   const uint64_t gate_up = machine.upload(work.gate_up),
                  out = machine.unwritten({kRows, GateCase::kWidth}, at::kBFloat16);
@@ -245,7 +245,7 @@ TEST_CASE("the embedding's gradient is summed by token, in the PTX interpreter",
   const EmbeddingCase work;
   const gpu::EmbeddingRuns& runs = work.runs;
   CHECK(runs.long_token.size() == 1);
-  MachineTensors machine("pass_kernels");
+  InterpreterTensors machine("pass_kernels");
   const uint64_t partial = machine.unwritten({runs.slots, EmbeddingCase::kWidth}, at::kFloat),
                  sum = machine.upload(work.before);
   struct {

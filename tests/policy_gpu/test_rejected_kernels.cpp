@@ -11,7 +11,7 @@
 #include "rollout/decoding/sampling.h"
 #include "rollout/gpu/rejected_arrays.h"
 #include "tests/policy_gpu/gpu_tensors.h"
-#include "tests/policy_gpu/machine_tensors.h"
+#include "tests/policy_gpu/interpreter_tensors.h"
 
 namespace bicrl {
 namespace {
@@ -248,13 +248,13 @@ TEST_CASE("cases of rejected candidates have ties, several ids, many, and a cert
 TEST_CASE("ids that rejected candidates exclude are those of the operators, on the PTX interpreter",
           "[rejected_kernels]") {
   const RejectedCase work = some_case();
-  MachineTensors machine("sampling");
+  InterpreterTensors interpreter("sampling");
   const auto rows = static_cast<size_t>(std::ssize(work.cells) + kUnused);
-  const uint64_t drawn = machine.upload(bytes(rows * sizeof(gpu::Drawn))),
-                 rejected = machine.upload(bytes(rows * sizeof(gpu::Rejected))),
-                 marks = machine.upload(bytes(rows * static_cast<size_t>(words_of(work)) * 4));
+  const uint64_t drawn = interpreter.upload(bytes(rows * sizeof(gpu::Drawn))),
+                 rejected = interpreter.upload(bytes(rows * sizeof(gpu::Rejected))),
+                 marks = interpreter.upload(bytes(rows * static_cast<size_t>(words_of(work)) * 4));
   const auto placed = [&]<class T>(const at::Tensor& x, const T*) {
-    return reinterpret_cast<const T*>(machine.upload(x));
+    return reinterpret_cast<const T*>(interpreter.upload(x));
   };
   const Arrays arrays = {
       .logits = placed(work.logits, static_cast<const float*>(nullptr)),
@@ -264,17 +264,17 @@ TEST_CASE("ids that rejected candidates exclude are those of the operators, on t
       .cells = placed(at::tensor(work.cells, at::kLong), static_cast<const int64_t*>(nullptr)),
       .quotas = placed(at::tensor(work.quotas, at::kLong), static_cast<const int64_t*>(nullptr)),
       .drawn = reinterpret_cast<gpu::Drawn*>(drawn),
-      .scales = reinterpret_cast<gpu::RowScale*>(machine.upload(bytes(rows * sizeof(gpu::RowScale)))),
+      .scales = reinterpret_cast<gpu::RowScale*>(interpreter.upload(bytes(rows * sizeof(gpu::RowScale)))),
       .rejected = reinterpret_cast<gpu::Rejected*>(rejected),
       .marks = reinterpret_cast<uint32_t*>(marks)};
   const Launches launches = launches_of(work, arrays);
   const auto blocks = static_cast<uint32_t>(rows);
-  machine.launch({"sample_row"}, {blocks, 1, 1}, 512, launches.sample);
-  machine.launch({"accept_position"}, {1, 1, 1}, 128, launches.accept);
-  machine.launch({"rejected_row"}, {blocks, 1, 1}, 512, launches.reject);
+  interpreter.launch({"sample_row"}, {blocks, 1, 1}, 512, launches.sample);
+  interpreter.launch({"accept_position"}, {1, 1, 1}, 128, launches.accept);
+  interpreter.launch({"rejected_row"}, {blocks, 1, 1}, 512, launches.reject);
   const auto masked = std::ssize(work.cells);
   const auto back = [&](uint64_t address, size_t of_row) {
-    return machine.download(address, {masked * static_cast<int64_t>(of_row)}, at::kByte);
+    return interpreter.download(address, {masked * static_cast<int64_t>(of_row)}, at::kByte);
   };
   work.check(values_of<gpu::Drawn>(back(drawn, sizeof(gpu::Drawn))),
              values_of<gpu::Rejected>(back(rejected, sizeof(gpu::Rejected))),

@@ -163,14 +163,15 @@ TEST_CASE("programs that look at sizes are refused at their own", "[.][large_gpu
   check(testing::hostile_large_entries());
 }
 
-TEST_CASE("a group of one task shares its draws and its reference at the own size", "[.][large_gpu]") {
+TEST_CASE("a group of one task shares its test inputs and its reference at the own size", "[.][large_gpu]") {
   Group group = group_of({LargeKind::kOrdinary});
   group.programs.assign(16, group.programs.front());
   check(group.programs, group.before);
 }
 
 // Each is compiled by itself, since the device text of no two is equal.
-TEST_CASE("a group of different programs shares its draws and its reference as well", "[.][large_gpu]") {
+TEST_CASE("a group of different programs shares its test inputs and its reference as well",
+          "[.][large_gpu]") {
   const Group all = group_of({LargeKind::kOrdinary, LargeKind::kSpecialised, LargeKind::kNeighbours});
   std::vector<CorpusEntry> group;
   for (size_t i = 0; i < 16; ++i) {

@@ -200,12 +200,12 @@ TEST_CASE("a task that is too large is timed on the inputs that it names for it"
   CHECK(verify(large(part), program({}), true, sizes).candidate_ms == verify(part, program({})).candidate_ms);
   // And the program is judged on them.
   const std::string leaves_out = program({.first = "if (n == " + std::to_string(kLarge) + ") return;"});
-  const Verdict wrong = verify(large(task()), leaves_out, true, sizes);
-  CHECK_FALSE(wrong.correct);
-  CHECK(wrong.fault_class == "uninitialised");
-  CHECK(wrong.diagnostics.starts_with("on the inputs of get_costing_inputs(): "));
-  CHECK(wrong.trials_passed == 3);
-  CHECK(wrong.costed_at.empty());
+  const Verdict incorrect = verify(large(task()), leaves_out, true, sizes);
+  CHECK_FALSE(incorrect.correct);
+  CHECK(incorrect.fault_class == "uninitialised");
+  CHECK(incorrect.diagnostics.starts_with("on the inputs of get_costing_inputs(): "));
+  CHECK(incorrect.trials_passed == 3);
+  CHECK(incorrect.costed_at.empty());
   CHECK(verify(large(task()), leaves_out, false, sizes).correct);
 }
 

@@ -176,12 +176,12 @@ TEST_CASE("a program that refuses reduced sizes is judged at its own alone") {
   CHECK(sizes.asked->trivial_outputs == std::vector<bool>{false});
 
   sizes.result.end = Fault::of_program(FaultClass::kNonFinite, "NaN");
-  const Verdict wrong = sizes.verify(program(kSpecialised));
-  CHECK_FALSE(wrong.correct);
-  CHECK(wrong.outcome == Outcome::kGraded);
-  CHECK(wrong.fault_class == "non_finite");
-  CHECK(wrong.trials_passed == 0);
-  CHECK(verdict_problem(wrong).empty());
+  const Verdict incorrect = sizes.verify(program(kSpecialised));
+  CHECK_FALSE(incorrect.correct);
+  CHECK(incorrect.outcome == Outcome::kGraded);
+  CHECK(incorrect.fault_class == "non_finite");
+  CHECK(incorrect.trials_passed == 0);
+  CHECK(verdict_problem(incorrect).empty());
 }
 
 TEST_CASE("a task that the device cannot judge at its own size keeps what reduced sizes say") {
@@ -202,10 +202,10 @@ TEST_CASE("a task that the device cannot judge at its own size keeps what reduce
   CHECK(verdict_problem(own).empty());
 
   // What nobody can judge is at fault, or left out.
-  const Verdict wrong = sizes.verify(program(kSpecialised));
-  CHECK(wrong.outcome == Outcome::kCandidateFault);
-  CHECK(wrong.fault_class == "specialised");
-  CHECK_THAT(wrong.diagnostics, ContainsSubstring("it takes 90 GiB"));
+  const Verdict incorrect = sizes.verify(program(kSpecialised));
+  CHECK(incorrect.outcome == Outcome::kCandidateFault);
+  CHECK(incorrect.fault_class == "specialised");
+  CHECK_THAT(incorrect.diagnostics, ContainsSubstring("it takes 90 GiB"));
   const auto masks = protocol(SizePolicy::kFitting, SpecialisedPolicy::kMask);
   CHECK(sizes.verify(program(kSpecialised), masks).outcome == Outcome::kUndecided);
   sizes.result = {};

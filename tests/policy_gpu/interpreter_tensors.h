@@ -10,9 +10,9 @@
 
 namespace bicrl::testing {
 
-class MachineTensors {
+class InterpreterTensors {
  public:
-  explicit MachineTensors(const std::string& file) : machine_(machine_with(file)) {}
+  explicit InterpreterTensors(const std::string& file) : machine_(machine_with(file)) {}
 
   uint64_t upload(const at::Tensor& x) {
     const at::Tensor whole = x.contiguous();
