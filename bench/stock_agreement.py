@@ -37,8 +37,13 @@ def known_records(folder):
     kept = folder / "records.json"
     records = json.loads(kept.read_text()) if kept.exists() else {}
     for file in folder.glob("attempt/eval_results.json"):
-        records.update({problem: samples[0] for problem, samples in json.loads(file.read_text()).items() if samples})
-    kept.write_text(json.dumps(records))
+        for problem, samples in json.loads(file.read_text()).items():
+            # Problems without a program, and those that the grader failed on, have records as well.
+            if samples and not {"missing", "ungraded"} & samples[0]["metadata"].keys():
+                records[problem] = samples[0]
+    new = kept.with_suffix(".tmp")
+    new.write_text(json.dumps(records))
+    new.replace(kept)
     return records
 
 

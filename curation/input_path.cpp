@@ -32,8 +32,11 @@ std::vector<fs::path> places_of(const std::string& path, const fs::path& config_
 }
 
 std::vector<fs::path> data_files_in(const fs::path& folder) {
-  if (fs::exists(folder / "run.json") && fs::is_directory(folder / "texts"))
-    return data_files_in(folder / "texts");
+  // Of a run all responses, or those that it keeps by default.
+  if (fs::exists(folder / "run.json")) {
+    if (fs::is_directory(folder / "texts")) return data_files_in(folder / "texts");
+    if (const fs::path kept = folder / "samples.jsonl"; fs::exists(kept)) return {kept};
+  }
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const bool is_data = std::ranges::count(kEndings, entry.path().extension().string()) > 0;

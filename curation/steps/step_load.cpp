@@ -53,7 +53,8 @@ class Load : public Step {
     if (loaded_ == 0)
       throw InputError(concat("load: no entry of ", files_.front().string(),
                               files_.size() > 1 ? " and the other files" : "", " makes a record",
-                              first_without_use_.empty() ? "" : ": the first " + first_without_use_));
+                              first_without_use_.empty() ? "" : ": the first " + first_without_use_,
+                              first_broken_.empty() ? "" : "; the first broken one is " + first_broken_));
   }
 
   Json inputs() const override {
@@ -112,6 +113,8 @@ class Load : public Step {
       last = static_cast<int64_t>(number);
       ++progress.entries;
       if (++progress.broken == 1) progress.first_broken = concat("entry ", number, ": ", reason);
+      if (first_broken_.empty())
+        first_broken_ = concat(file.filename().string(), ", ", progress.first_broken);
       out.drop(concat(source_, " entry ", number), "broken entry",
                concat(file.filename().string(), ": ", reason));
     };
@@ -143,10 +146,10 @@ class Load : public Step {
     read_entry_file(file, *environment_.services, {.take = take, .broken = broken});
     before_ += last;
     const bool is_full = limit_ > 0 && loaded_ >= limit_;
-    // A rank of a run that generated nothing in a step has left an empty file.
-    if (progress.entries == 0 && !is_full && !(files_.size() > 1 && file.extension() == ".gz"))
-      throw InputError(concat(file.string(), ": holds no entry"));
-    if (progress.entries > 0 && progress.broken == progress.entries)
+    // A rank of a run may have generated nothing in a step, or answers to tasks of another file alone.
+    const bool is_one_of_many = is_full || (files_.size() > 1 && file.extension() == ".gz");
+    if (progress.entries == 0 && !is_one_of_many) throw InputError(concat(file.string(), ": holds no entry"));
+    if (progress.entries > 0 && progress.broken == progress.entries && !is_one_of_many)
       throw InputError(concat(file.string(), ": each of its ", progress.entries,
                               " entries is broken; the first: ", progress.first_broken));
     note_source(file, progress);
@@ -261,7 +264,7 @@ class Load : public Step {
   std::vector<fs::path> task_files_;
   TaskIndex tasks_;
   std::vector<std::string> missing_;
-  std::string first_without_use_;
+  std::string first_without_use_, first_broken_;
   int64_t limit_ = 0, loaded_ = 0;
   int64_t before_ = 0;  // numbers of entries of the files before
   std::set<std::string> ids_;

@@ -20,6 +20,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kKind = "verdict";
 // So many programs in a row without a verdict are the verifier's fault, not theirs.
 constexpr size_t kMostUnverifiedInARow = 32;
+// The same of the last ones: behind them a verifier that has died gives no further verdict.
+constexpr size_t kMostUnverifiedAtTheEnd = 3;
 constexpr size_t kMostReasonBytes = 300;
 
 class Verify : public Step {
@@ -76,6 +78,10 @@ class Verify : public Step {
     }
   }
 
+  void finish(Outlet& /*out*/) override {
+    if (unverified_in_a_row_ > kMostUnverifiedAtTheEnd) stop(last_unverified_.first, last_unverified_.second);
+  }
+
   Json inputs() const override { return {{"verifier", environment_.services->grader_basis()}}; }
   Json card() const override {
     Json card = {{"outcomes", outcomes_}};
@@ -109,6 +115,7 @@ class Verify : public Step {
       if (verdict->outcome == Outcome::kInfrastructure) {
         why_unverified = concat("the verifier: ", verdict->diagnostics.substr(0, kMostReasonBytes));
         ++unverified_in_a_row_;
+        last_unverified_ = {first.record.id, why_unverified};
         if (!drops_unverified_ || unverified_in_a_row_ > kMostUnverifiedInARow)
           stop(first.record.id, why_unverified);
       } else {
@@ -141,6 +148,7 @@ class Verify : public Step {
   const StepEnvironment& environment_;
   bool measure_time_ = true, drops_unverified_ = false;
   size_t unverified_in_a_row_ = 0;
+  std::pair<std::string, std::string> last_unverified_;  // record and reason
   Grader* grader_ = nullptr;
   std::deque<Waiting> waiting_;
   uint64_t first_ = 0;                                             // number of the head

@@ -62,7 +62,9 @@ DecodeEngine::~DecodeEngine() {
 
 void DecodeEngine::reserve(const EngineCapacity& capacity) {
   if (memory_ && memory_->asked.holds(capacity)) return;
-  const EngineCapacity asked = memory_ ? memory_->asked.joined(capacity) : capacity;
+  // Whole distributions of more sequences than any use of the engine has would take gigabytes.
+  const bool is_alike = memory_ && memory_->asked.keeps_distributions == capacity.keeps_distributions;
+  const EngineCapacity asked = is_alike ? memory_->asked.joined(capacity) : capacity;
   int64_t pages = asked.pages;
   memory_.reset();
   const PolicyConfig& config = policy_.config();

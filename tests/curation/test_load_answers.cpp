@@ -129,6 +129,14 @@ TEST_CASE("whole run is loaded by its folder, by that of its texts or by a patte
     CHECK(records[1].provenance.file == "end_to_end-000002-rank-0.jsonl.gz");
     CHECK(records[1].provenance.verifier == "bicrl 0.1.0 abc, protocol 8");
   }
+  // A rank's file of another task file alone is no reason to refuse the run; without texts there are its
+  // samples.
+  write_file_atomically(in("run/texts/end_to_end-000003-rank-0.jsonl.gz"), gzip(episode("other:0")));
+  CHECK(loaded(folder.path(), concat("['", in("run"), "']"), tasks).size() == 2);
+  fs::remove_all(in("run/texts"));
+  write_file_atomically(in("run/samples.jsonl"), episode("train:1"));
+  CHECK(loaded(folder.path(), concat("['", in("run"), "']"), tasks).size() == 1);
+  fs::create_directories(in("run/texts"));
   for (const auto& [files, why] :
        {std::pair("run/texts/x*.gz", "does not exist"), {"none", "does not exist"}})
     CHECK_THROWS_MATCHES(loaded(folder.path(), concat("['", in(files), "']"), tasks), InputError,

@@ -80,6 +80,13 @@ TEST_CASE("verifier that fails on every program stops a pipeline that drops sing
   services.verdicts = without_verdict([](const std::string&) { return true; });
   CHECK_THROWS_MATCHES(run_step("verify, unverified: drop", answers(60), services), Error,
                        MessageMatches(ContainsSubstring("33 programs in a row")));
+  // One that dies before the last few programs.
+  const auto is_late = [](const std::string& program) { return program >= "p5"; };
+  services.verdicts = without_verdict(is_late);
+  CHECK_THROWS_MATCHES(run_step("verify, unverified: drop", answers(9), services), Error,
+                       MessageMatches(ContainsSubstring("4 programs in a row")));
+  services.verdicts = without_verdict(is_late);
+  CHECK(run_step("verify, unverified: drop", answers(8), services).dropped.size() == 3);
 }
 
 TEST_CASE("equal programs to one task are verified once") {

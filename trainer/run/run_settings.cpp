@@ -293,7 +293,9 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   settings.curation = CurationSettings::from_config(root.section("curation"));
   if (const RefillSettings& refill = settings.curation.refill; refill.is_enabled())
     for (StageSettings& stage : settings.stages) {
-      const int64_t groups = stage.advantage.keeps_equal ? refill.at_most : refill.informative_groups;
+      // Kept groups of all that were asked, beside a surplus of the step before.
+      const int64_t groups = stage.advantage.keeps_equal ? refill.at_most + refill.informative_groups - 1
+                                                         : refill.informative_groups;
       stage.updater.expect_responses(groups * stage.samples_per_task, stage.steps,
                                      stage.imitation.own_updates());
     }

@@ -14,9 +14,9 @@ VERSION = "4"  # of what is found: part of a verifier's name
 DIFFERENT = 3  # variants besides those with a long axis
 SURELY_SMALL = 1 << 22  # the product of all constants: what is below is not looked at further
 LARGEST = 1 << 30  # bytes of inputs, parameters and answer of a variant by hand
-# Bytes that a task may have at its own size: every program is recorded there, and a recording holds its parameters. Measured
-# with the default memory of a recording: 478 MiB are recorded, 1 GiB is not, and its frame ends at 512 MiB.
-MOST_PARAMETERS = 480 << 20
+# Bytes that a task may have at its own size: every program is recorded there, and a recording holds its parameters. On an
+# idle machine 478 MiB are recorded within the default limits and 1 GiB is not; on a busy one 351 MiB took too long.
+MOST_PARAMETERS = 256 << 20
 MOST_BY_HAND = 32
 
 

@@ -51,7 +51,7 @@ TEST_CASE("schedule of a stage with refill has room for the groups that are kept
   const std::string refill = "curation.refill={informative_groups: 8, at_most: 48}",
                     minibatches = "stages.1.update.responses_per_update=64";
   CHECK(stage_with({refill, minibatches}).updater.updates_per_step == 1 + 2);
-  CHECK(stage_with({refill, minibatches, "stages.1.zero_variance=keep"}).updater.updates_per_step == 6 + 2);
+  CHECK(stage_with({refill, minibatches, "stages.1.zero_variance=keep"}).updater.updates_per_step == 7 + 2);
 }
 
 TEST_CASE("imitation with a weight needs no updates of its own") {

@@ -18,6 +18,7 @@ Experience drawn_experience(int64_t group, int64_t sample) {
   Experience e;
   e.group = group;
   e.sample = sample;
+  e.turn = sample % 2;
   e.reward = random.uniform();
   e.advantage = random.normal();
   e.rollout.task_id = concat("task ", group);
@@ -41,7 +42,7 @@ Experience drawn_experience(int64_t group, int64_t sample) {
 
 bool are_equal(const Experience& a, const Experience& b) {
   const Rollout &x = a.rollout, &y = b.rollout;
-  return a.reward == b.reward && a.advantage == b.advantage && x.task_id == y.task_id &&
+  return a.turn == b.turn && a.reward == b.reward && a.advantage == b.advantage && x.task_id == y.task_id &&
          x.policy_version == y.policy_version && x.prompt_tokens == y.prompt_tokens && x.finish == y.finish &&
          x.clamped == y.clamped && x.denoise_steps == y.denoise_steps && x.tokens == y.tokens &&
          x.step_map == y.step_map && x.log_probs == y.log_probs && x.candidates == y.candidates;
@@ -68,7 +69,7 @@ TEST_CASE("balance brings every experience to one rank, bit for bit, with the ke
     REQUIRE(mine.size() == after[rank].keys[rank].size());
     for (size_t i = 0; i < mine.size(); ++i) {
       const ExperienceKey& key = after.front().keys[rank][i];  // every rank has those of all
-      CHECK((mine[i].group == key.group && mine[i].sample == key.sample));
+      CHECK((mine[i].group == key.group && mine[i].sample == key.sample && mine[i].turn == key.turn));
       CHECK(mine[i].rollout.scored_tokens() == key.scored_tokens);
       CHECK(are_equal(mine[i], drawn_experience(mine[i].group, mine[i].sample)));
       has_moved += mine[i].group % kRanks != static_cast<int64_t>(rank);

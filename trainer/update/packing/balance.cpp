@@ -19,13 +19,16 @@ json to_json(const Experience& experience) {
   episode.last().rollout = experience.rollout;
   episode.reward.value = experience.reward;
   episode.advantage = experience.advantage;
-  return to_json(episode, EpisodeForm::kRanks);
+  json document = to_json(episode, EpisodeForm::kRanks);
+  document["turn"] = experience.turn;  // which the only turn here is of its episode
+  return document;
 }
 
 Experience experience_from(const json& document) {
   Episode episode = episode_from_json(document, EpisodeForm::kRanks);
   return {.group = episode.key.group,
           .sample = episode.key.sample,
+          .turn = document.at("turn").get<int64_t>(),
           .rollout = std::move(episode.last().rollout),
           .reward = episode.reward.value,
           .advantage = episode.advantage};
@@ -33,7 +36,8 @@ Experience experience_from(const json& document) {
 
 template <class T>
 void sort_by_sample(std::vector<T>& items) {
-  std::ranges::stable_sort(items, {}, [](const T& item) { return std::pair(item.group, item.sample); });
+  std::ranges::stable_sort(items, {},
+                           [](const T& item) { return std::tuple(item.group, item.sample, item.turn); });
 }
 
 }  // namespace

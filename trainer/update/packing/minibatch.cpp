@@ -23,8 +23,8 @@ std::vector<Member> members_in_order(const StepKeys& shares) {
     for (size_t i = 0; i < shares[rank].size(); ++i)
       if (shares[rank][i].scored_tokens > 0) members.push_back({shares[rank][i], static_cast<int>(rank), i});
   std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
-    return std::tie(a.share.group, a.share.sample, a.rank, a.index) <
-           std::tie(b.share.group, b.share.sample, b.rank, b.index);
+    return std::tie(a.share.group, a.share.sample, a.share.turn, a.rank, a.index) <
+           std::tie(b.share.group, b.share.sample, b.share.turn, b.rank, b.index);
   });
   return members;
 }
@@ -51,7 +51,8 @@ constexpr int64_t kPromptTokens = 300;
 
 std::vector<ExperienceKey> shares_of(const std::vector<Experience>& experiences) {
   std::vector<ExperienceKey> shares;
-  for (const Experience& e : experiences) shares.push_back({e.group, e.sample, e.rollout.scored_tokens()});
+  for (const Experience& e : experiences)
+    shares.push_back({e.group, e.sample, e.rollout.scored_tokens(), e.turn});
   return shares;
 }
 
