@@ -147,9 +147,10 @@ class Load : public Step {
     before_ += last;
     const bool is_full = limit_ > 0 && loaded_ >= limit_;
     // A rank of a run may have generated nothing in a step, or answers to tasks of another file alone.
-    const bool is_one_of_many = is_full || (files_.size() > 1 && file.extension() == ".gz");
-    if (progress.entries == 0 && !is_one_of_many) throw InputError(concat(file.string(), ": holds no entry"));
-    if (progress.entries > 0 && progress.broken == progress.entries && !is_one_of_many)
+    const bool may_lack_records = is_full || (files_.size() > 1 && file.extension() == ".gz");
+    if (progress.entries == 0 && !may_lack_records)
+      throw InputError(concat(file.string(), ": holds no entry"));
+    if (progress.entries > 0 && progress.broken == progress.entries && !may_lack_records)
       throw InputError(concat(file.string(), ": each of its ", progress.entries,
                               " entries is broken; the first: ", progress.first_broken));
     note_source(file, progress);

@@ -278,14 +278,6 @@ DecodingSettings drawing_by(AcceptanceStrategy strategy, double temperature) {
   return settings;
 }
 
-std::vector<Rollout> rollouts_of(DecodeEngine& engine, const DecodingSettings& settings,
-                                 const std::vector<GenerationRequest>& requests) {
-  std::vector<Rollout> rollouts(requests.size());
-  engine.generate(settings, requests, 9,
-                  [&](size_t index, Rollout rollout) { rollouts[index] = std::move(rollout); });
-  return rollouts;
-}
-
 std::vector<Rollout> generate_by(MakeDenoiseStep& make_step, const Transformer& policy,
                                  const DecodingSettings& settings,
                                  const std::vector<GenerationRequest>& requests) {

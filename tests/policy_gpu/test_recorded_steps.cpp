@@ -44,14 +44,6 @@ DecodingSettings recording(AcceptanceStrategy strategy, CandidateTerms recorded)
   return settings;
 }
 
-std::vector<Rollout> rollouts_of(DecodeEngine& engine, const DecodingSettings& settings,
-                                 const std::vector<GenerationRequest>& requests) {
-  std::vector<Rollout> rollouts(requests.size());
-  engine.generate(settings, requests, 9,
-                  [&](size_t index, Rollout rollout) { rollouts[index] = std::move(rollout); });
-  return rollouts;
-}
-
 AcceptanceStrategy by_confidence() {
   return GENERATE(AcceptanceStrategy::kLowConfidenceDynamic, AcceptanceStrategy::kLowConfidenceStatic);
 }

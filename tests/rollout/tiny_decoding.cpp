@@ -61,6 +61,14 @@ std::vector<Rollout> generate(const Transformer& policy, const DecodingSettings&
   return rollouts;
 }
 
+std::vector<Rollout> rollouts_of(DecodeEngine& engine, const DecodingSettings& settings,
+                                 const std::vector<GenerationRequest>& requests) {
+  std::vector<Rollout> rollouts(requests.size());
+  engine.generate(settings, requests, 9,
+                  [&](size_t index, Rollout rollout) { rollouts[index] = std::move(rollout); });
+  return rollouts;
+}
+
 bool identical(const Rollout& a, const Rollout& b) {
   if (a.log_probs.size() != b.log_probs.size()) return false;
   for (size_t i = 0; i < a.log_probs.size(); ++i) {

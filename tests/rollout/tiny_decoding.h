@@ -23,6 +23,10 @@ std::vector<Rollout> generate(const Transformer& policy, const DecodingSettings&
                               const std::vector<GenerationRequest>& requests,
                               DecodingStatistics* statistics = nullptr);
 
+// By an engine that goes on, under the same version.
+std::vector<Rollout> rollouts_of(DecodeEngine& engine, const DecodingSettings& settings,
+                                 const std::vector<GenerationRequest>& requests);
+
 // The same but for rounding.
 bool identical(const Rollout& a, const Rollout& b);
 

@@ -201,7 +201,7 @@ TEST_CASE("a task that the device cannot judge at its own size keeps what reduce
   CHECK_THAT(own.diagnostics, ContainsSubstring("it takes 90 GiB"));
   CHECK(verdict_problem(own).empty());
 
-  // What nobody can judge is at fault, or left out.
+  // A program that cannot be judged is incorrect or masked, as the protocol says.
   const Verdict incorrect = sizes.verify(program(kSpecialised));
   CHECK(incorrect.outcome == Outcome::kCandidateFault);
   CHECK(incorrect.fault_class == "specialised");
