@@ -23,6 +23,7 @@ PRELUDE = r"""
 #include <stdint.h>
 #include <algorithm>
 #include <barrier>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -43,7 +44,8 @@ static float __shfl_xor_sync(unsigned, float v, int lanes) {
   __syncthreads();
   return other;
 }
-template <class F> void launch(unsigned blocks, unsigned threads, bool concurrent, F body) {
+// Not a template: hundreds of kernels would each be compiled with threads of their own.
+void launch(unsigned blocks, unsigned threads, bool concurrent, const std::function<void()>& body) {
   if (!concurrent) {
     blockDim = {threads, 1, 1}, gridDim = {blocks, 1, 1};
     for (unsigned b = 0; b < blocks; ++b)
@@ -54,7 +56,7 @@ template <class F> void launch(unsigned blocks, unsigned threads, bool concurren
   block_barrier = &barrier;
   std::vector<std::thread> running;
   for (unsigned t = 0; t < threads; ++t)
-    running.emplace_back([=] {
+    running.emplace_back([=, &body] {
       blockDim = {threads, 1, 1}, gridDim = {blocks, 1, 1};
       for (unsigned b = 0; b < blocks; ++b) blockIdx = {b, 0, 0}, threadIdx = {t, 0, 0}, body(), __syncthreads();
     });
