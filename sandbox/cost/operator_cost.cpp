@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "common/error.h"
+#include "sandbox/cost/cost_model.h"
 
 namespace bicrl {
 namespace {
@@ -71,7 +73,7 @@ void add_product(const std::string& precision, uint64_t flops, uint64_t percent,
   counters.l2_load_sectors = std::max(counters.l2_load_sectors, flops / (16 * kSectorBytes));
 }
 
-LaunchCounters read_operator(const nlohmann::json& entry) {
+AlikeLaunches read_operator(const nlohmann::json& entry) {
   uint64_t read = 0;
   for (const auto& one : entry.at("reads")) read += one.at(0).get<uint64_t>();
   if (read > kMostBytes) throw InputError("the reference's operators read too much");
@@ -86,7 +88,7 @@ LaunchCounters read_operator(const nlohmann::json& entry) {
     add_product(precision, whole(entry, "flops"), kind == "matrix" ? kMatrixPercent : kConvolutionPercent,
                 whole(entry, "outputs"), counters);
   }
-  return counters;
+  return {std::move(counters), whole(entry, "count")};
 }
 
 }  // namespace
@@ -97,6 +99,13 @@ ReferenceLaunches read_reference_launches(const nlohmann::json& operators) {
   for (const auto& entry : operators.at("fused")) launches.fused.push_back(read_operator(entry));
   launches.least_bytes = whole(operators, "least_bytes");
   return launches;
+}
+
+double modelled_ms(const std::vector<AlikeLaunches>& launches, const DeviceTable& device, uint64_t repeats) {
+  double ms = 0;
+  for (const AlikeLaunches& alike : launches)
+    ms += static_cast<double>(alike.count) * model_launch(repeated(alike.each, repeats), device).total_ms;
+  return ms;
 }
 
 }  // namespace bicrl

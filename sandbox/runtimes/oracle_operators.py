@@ -2,19 +2,23 @@
 writes its results there. Bytes, operations and launches, for the cost model (docs/cost_model.md); no time is taken here.
 
 Each entry is {"name", "kind": "stream" | "matrix" | "convolution", "precision": "float32" | "half" | "float64" | "tf32",
-"reads": [[bytes, distance]], "written": bytes, "elements", "flops", "outputs"}. A distance is how many bytes have been
-touched since the operand was, from the beginning of the operator that did it last; -1: never. A compiler that fuses is
-taken to run what lies between products of matrices in one kernel each.
+"reads": [[bytes, distance]], "written": bytes, "elements", "flops", "outputs", "count": launches that are like this one}. A
+distance is how many bytes have been touched since the operand was, from the beginning of the operator that did it last,
+rounded up to a power of two; -1: never. A compiler that fuses is taken to run what lies between products of matrices in one
+kernel each.
 
 From the same operators comes what any program has to do at least, in operations of the machine's lanes (sandbox/interpreter/ptx/execution/grid.h):
 a multiply-add takes half of one, as in matrix instructions or of pairs of narrow numbers, and what is multiplied by zero is
 left out, as a diagonal or a triangle may be. Of a convolution fast algorithms save three quarters. A load or a store moves 16 bytes at most.
 And what a program in ordinary style does, which fuses nothing and has no matrix instructions.
 """
+import json
 import math
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from oracle_values import InvalidTask
 
 KEPT_BYTES = 1 << 30  # of intermediate results that are held so that each keeps a storage of its own
 FAST_CONVOLUTION = 4  # F(4x4, 3x3) by Winograd
@@ -22,6 +26,7 @@ BYTES_OF_OPERATION = 16
 # Of an ordinary program: of a multiply-add in a product of matrices and in a convolution, whose indices are checked; of an
 # element of an operator, and of a place of a window.
 PRODUCT, CONVOLVED, ELEMENT, WINDOW = 5, 12, 16, 8
+MOST_TEXT = 4 << 20  # bytes of the summary, of the 8 MiB that a message has for all that it says
 LARGE_PRODUCT = 1 << 30  # multiply-adds: only there is it worth looking for zeros
 MATRIX = {"mm", "bmm", "addmm", "baddbmm", "addbmm", "dot", "mv", "addmv"}
 FLOPS_BY_PLACE = {"mm": 0, "bmm": 0, "dot": 0, "mv": 0, "addmm": 1, "baddbmm": 1, "addbmm": 1, "addmv": 1}
@@ -43,6 +48,11 @@ def tensors_in(value):
 def bytes_of(tensor):
     """That an operator must move of it: what is broadcast is there once."""
     return min(tensor.numel() * tensor.element_size(), tensor.untyped_storage().nbytes())
+
+
+def power_of_two(distance):
+    """The next one. The cost model tells no distances apart that this makes equal."""
+    return 1 << max(distance - 1, 0).bit_length()
 
 
 def product_flops(name, args):
@@ -155,18 +165,28 @@ class Operators(TorchDispatchMode):
         return ELEMENT * elements + (WINDOW * window * results[0].numel() if window > 1 else 0)
 
     def _placed(self, entries):
-        """With distances, as if they ran in this order."""
-        touched, total, placed = {}, 0, []
+        """With distances, as if they ran in this order. Equal ones are one entry: an unrolled recurrence has tens of thousands
+        of launches and a few dozen kinds of them."""
+        touched, total, placed = {}, 0, {}
         for entry in entries:
-            reads = [[size, total - touched[key] if key in touched else -1] for key, size in entry["read"].items()]
+            reads = [[size, power_of_two(total - touched[key]) if key in touched else -1] for key, size in entry["read"].items()]
             start = total
             for part in ("read", "writes"):
                 for key, size in entry[part].items():
                     touched[key] = start
                     total += size
-            placed.append({key: value for key, value in entry.items() if key not in ("read", "writes")}
-                          | {"reads": reads, "written": sum(entry["writes"].values())})
-        return placed
+            one = ({key: value for key, value in entry.items() if key not in ("read", "writes")}
+                   | {"reads": reads, "written": sum(entry["writes"].values()), "count": 0})
+            placed.setdefault(str(one), one)["count"] += 1
+        return list(placed.values())
+
+    def summary(self, returned):
+        """`returned`: tensors of the answer. Throws InvalidTask where it would be too long."""
+        found = {"eager": self.eager(), "fused": self.fused(returned), "least_bytes": self.least_bytes(returned)}
+        if len(json.dumps(found)) > MOST_TEXT:
+            raise InvalidTask("too_large", f"its forward pass runs too many different operators: {len(found['eager'])} of "
+                              f"{len(self.entries)}, whose list takes more than {MOST_TEXT >> 20} MiB")
+        return found
 
     def eager(self):
         return self._placed(self.entries)

@@ -213,8 +213,7 @@ class Reference:
             returned = attempt("forward()", model, *copies)
         answer = leaves(returned)
         self.least_lane_operations = operators.least_lane_operations(answer)
-        self.operators = {"eager": operators.eager(), "fused": operators.fused(answer),
-                          "least_bytes": operators.least_bytes(answer)}
+        self.operators = operators.summary(answer)
         return seen, returned, copies
 
     def exact(self, inputs, jitter=None, forms=None, buffers=True):

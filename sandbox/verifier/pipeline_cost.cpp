@@ -104,10 +104,6 @@ void Pipeline::model_times(Job& job, const SizedTask& task, const RecordResult& 
                            std::vector<LaunchCounters>& launches) {
   const DeviceTable& device = *find_device_table(options_.cost_device);
   const uint64_t repeats = task.spec->costing_repeats;
-  const auto modelled_ms = [&](std::vector<LaunchCounters> all) {
-    for (LaunchCounters& launch : all) launch = repeated(launch, repeats);
-    return model_program(all, device).modelled_ms;
-  };
   const ReferenceLaunches& reference = task.known->reference;
   for (const CudaProgram& program : recorded.programs)
     add_resources(compiler_->resources(program, std::string(device.architecture), job.stop), launches);
@@ -116,8 +112,8 @@ void Pipeline::model_times(Job& job, const SizedTask& task, const RecordResult& 
   const auto at_least = [least](double ms) { return std::max(ms, least); };
   job.verdict.candidate_ms =
       coarse(at_least(static_cast<double>(runs) * model_program(launches, device).modelled_ms));
-  job.verdict.eager_ms = at_least(modelled_ms(reference.eager));
-  job.verdict.torch_compile_ms = at_least(modelled_ms(reference.fused));
+  job.verdict.eager_ms = at_least(modelled_ms(reference.eager, device, repeats));
+  job.verdict.torch_compile_ms = at_least(modelled_ms(reference.fused, device, repeats));
   job.verdict.roofline_fraction = least / job.verdict.candidate_ms;
   job.verdict.costed_size = size_text(task.spec->layout, repeats);
   job.verdict.counters = counters_text(launches, device);

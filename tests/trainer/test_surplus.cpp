@@ -66,8 +66,7 @@ Trained trained(const CollectedStep& step, int rank) {
   REQUIRE(keys.size() == step.experiences.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     const Experience& e = step.experiences[i];
-    CHECK((keys[i].group == e.group && keys[i].sample == e.sample &&
-           keys[i].scored_tokens == e.rollout.scored_tokens()));
+    CHECK(keys[i] == key_of(e.group, e.sample, e.turn, e.rollout));
     found.emplace_back(e.rollout.policy_version, e.group, e.sample);
   }
   return found;
@@ -138,6 +137,7 @@ TEST_CASE("surplus serves the next step on any ranks, from memory as from a chec
       surplus.settle(refill, second[i], 2, 2, /*is_last=*/true);
       restored.settle(refill, again, 2, 2, /*is_last=*/true);
       BICRL_CHECK(are_same(second[i].experiences, again.experiences), "restored experiences differ");
+      BICRL_CHECK(second[i].shares == again.shares, "restored keys differ");
       BICRL_CHECK(to_json(second[i].figures) == to_json(again.figures), "restored figures differ");
       BICRL_CHECK(restored.groups() == 0 && restored.state().is_null(), "the last step keeps something");
     });

@@ -205,10 +205,8 @@ RankStepReport ExperienceCollector::report_of(const GeneratedStep& generated) co
   for (const Episode& episode : collected.episodes) {
     mine.log.push_back(without_tokens(episode));
     if (episode.is_trained)
-      mine.experiences.push_back({.group = episode.key.group,
-                                  .sample = episode.key.sample,
-                                  .scored_tokens = episode.last().rollout.scored_tokens(),
-                                  .turn = last_turn(episode)});
+      mine.experiences.push_back(
+          key_of(episode.key.group, episode.key.sample, last_turn(episode), episode.last().rollout));
   }
   return mine;
 }

@@ -51,7 +51,8 @@ json to_json(const RankStepReport& report) {
   for (const GroupReport& group : report.groups) document["groups"].push_back(to_json(group));
   for (const Episode& e : report.log) document["log"].push_back(to_json(e, EpisodeForm::kLog));
   for (const ExperienceKey& e : report.experiences)
-    document["experiences"].push_back({e.group, e.sample, e.scored_tokens, e.turn});
+    document["experiences"].push_back(
+        {e.group, e.sample, e.scored_tokens, e.turn, e.prompt_tokens, e.scored_rounds});
   return document;
 }
 
@@ -64,7 +65,7 @@ RankStepReport report_from_json(const json& document) {
   for (const auto& group : document.at("groups")) report.groups.push_back(group_report_from_json(group));
   for (const auto& e : document.at("log")) report.log.push_back(episode_from_json(e, EpisodeForm::kLog));
   for (const auto& e : document.at("experiences"))
-    report.experiences.push_back({e.at(0), e.at(1), e.at(2), e.at(3)});
+    report.experiences.push_back({e.at(0), e.at(1), e.at(2), e.at(3), e.at(4), e.at(5)});
   return report;
 }
 

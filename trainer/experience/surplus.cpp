@@ -130,7 +130,8 @@ nlohmann::json Surplus::state() const {
   if (waiting_.members.empty()) return nullptr;
   nlohmann::json members = nlohmann::json::array();
   for (const Member& m : waiting_.members)
-    members.push_back({m.key.group, m.key.sample, m.key.scored_tokens, m.reward, m.advantage, m.key.turn});
+    members.push_back({m.key.group, m.key.sample, m.key.scored_tokens, m.reward, m.advantage, m.key.turn,
+                       m.key.prompt_tokens, m.key.scored_rounds});
   return {{"step", step_}, {"policy_version", policy_version_}, {"members", members}};
 }
 
@@ -142,7 +143,9 @@ void Surplus::restore(const nlohmann::json& state) {
     waiting_.members.push_back({{.group = m.at(0),
                                  .sample = m.at(1),
                                  .scored_tokens = m.at(2),
-                                 .turn = m.size() > 5 ? m[5].get<int64_t>() : 0},  // older runs have one turn
+                                 .turn = m.size() > 5 ? m[5].get<int64_t>() : 0,  // older runs have one turn
+                                 .prompt_tokens = m.size() > 7 ? m[6].get<int64_t>() : 0,
+                                 .scored_rounds = m.size() > 7 ? m[7].get<int64_t>() : 0},
                                 m.at(3),
                                 m.at(4)});
   waiting_.experiences.reset();

@@ -147,8 +147,11 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& generated,
   };
   // By the first epoch; the minibatches of others are of others.
   std::optional<BalancedStep> balanced;
-  if (control_.size() > 1)
-    balanced = balance(generated, generated_keys, settings_.responses_per_update, epoch_key(0), control_);
+  if (control_.size() > 1) {
+    const PackSettings packs = pack_settings();
+    balanced = balance(generated, generated_keys, settings_.responses_per_update, epoch_key(0),
+                       {packs.block_size, packs.rows_of_pair}, control_);
+  }
   const std::vector<Experience>& experiences = balanced ? balanced->experiences : generated;
   const StepKeys& scored_keys = balanced ? balanced->keys : generated_keys;
   const std::vector<LiveSequence> sequences = sequences_of(experiences);

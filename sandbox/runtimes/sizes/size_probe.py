@@ -32,7 +32,7 @@ class Probe:
         self.parameter_bytes = sum(map(span_bytes, tensors))
         self.elements = sum(x.numel() for x in (*given, *tensors, *answer))
         self.lane_operations = work.ordinary_operations
-        self.operators = {"eager": work.eager(), "fused": work.fused(answer), "least_bytes": work.least_bytes(answer)}
+        self.operators = work.summary(answer)
 
     def form(self):
         """What is the same at all sizes: ranks, types and structure of inputs and answer, and which axes are of one place."""

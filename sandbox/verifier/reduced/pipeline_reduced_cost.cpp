@@ -43,8 +43,8 @@ void Pipeline::model_reduced_times(Job& job, const ReducedSizes& sizes, const Re
   const auto at_least = [least](double ms) { return std::max(ms, least); };
   Verdict& verdict = job.verdict;
   verdict.candidate_ms = coarse(at_least(model_program(found.launches, device).modelled_ms));
-  verdict.eager_ms = at_least(model_program(sizes.reference.eager, device).modelled_ms);
-  verdict.torch_compile_ms = at_least(model_program(sizes.reference.fused, device).modelled_ms);
+  verdict.eager_ms = at_least(modelled_ms(sizes.reference.eager, device));
+  verdict.torch_compile_ms = at_least(modelled_ms(sizes.reference.fused, device));
   verdict.roofline_fraction = least / verdict.candidate_ms;
   verdict.costed_at = kReducedSize;
   verdict.costed_size = size_text(sizes.own->layout);

@@ -223,6 +223,14 @@ TEST_CASE("a task whose reference does more than a run may do is at fault, unles
   CHECK(weak.open(task_code("return x[:300] @ x", x), 4)->answers());
 }
 
+TEST_CASE("a reference with too many different operators is refused by name") {
+  const std::string patch = "import sys\nsys.modules['oracle_operators'].MOST_TEXT = 4000\n";
+  const std::string sums = "return sum(x[:n].exp().sum() for n in range(1, 40))";
+  const std::string fault = fault_of(patch + task_code(sums, "[torch.randn(40)]"));
+  INFO(fault);
+  CHECK(fault.starts_with("too_large: its forward pass runs too many different operators"));
+}
+
 TEST_CASE("a reference that hangs ends at its limit") {
   static Oracle impatient(testing::box_host(), python_install(), oracle_options(1));
   for (const char* forward : {"import time; time.sleep(1000); return x", "while True: x = x + 1"})

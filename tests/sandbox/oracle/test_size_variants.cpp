@@ -87,6 +87,22 @@ TEST_CASE("sizes by hand that are none are the task's own fault, and are named")
   CHECK(found.failure.reason.starts_with("run at reduced_sizes [{\"rows\": 33}], the reference ended"));
 }
 
+// Listed one by one, so many launches are longer than a message may be.
+TEST_CASE("a recurrence of 20,000 steps lists its 40,000 launches by kinds") {
+  const std::string code =
+      "steps = 20000\n" +
+      task_code("for _ in range(steps): x = torch.tanh(x @ x)\n        return x", "[torch.randn(2, 2)]");
+  const FoundSizes found = patient_oracle().reduced_sizes(code, R"([{"steps": 3}])");
+  INFO(found.failure.kind << ": " << found.failure.reason);
+  REQUIRE(found.sizes);
+  for (const auto& list : {found.sizes->reference.eager, found.sizes->reference.fused}) {
+    uint64_t launches = 0;
+    for (const AlikeLaunches& alike : list) launches += alike.count;
+    CHECK(launches == 40000);
+    CHECK(list.size() < 10);
+  }
+}
+
 TEST_CASE("what a box says of sizes is checked") {
   const nlohmann::json variant{{"code", "x"},      {"sizes", {{"n", 3}}}, {"long", false},
                                {"input_bytes", 4}, {"output_bytes", 4},   {"lane_operations", 1.0}};

@@ -61,7 +61,7 @@ TEST_CASE("balance brings every experience to one rank, bit for bit, with the ke
   std::vector<BalancedStep> after(kRanks);
   on_ranks(kRanks, [&](ControlPlane& control) {
     const auto rank = static_cast<size_t>(control.rank());
-    after[rank] = balance(before[rank], keys, /*responses_per_update=*/6, /*key=*/3, control);
+    after[rank] = balance(before[rank], keys, /*responses_per_update=*/6, /*key=*/3, {}, control);
   });
   size_t experiences = 0, has_moved = 0;
   for (size_t rank = 0; rank < kRanks; ++rank) {
@@ -71,6 +71,7 @@ TEST_CASE("balance brings every experience to one rank, bit for bit, with the ke
       const ExperienceKey& key = after.front().keys[rank][i];  // every rank has those of all
       CHECK((mine[i].group == key.group && mine[i].sample == key.sample && mine[i].turn == key.turn));
       CHECK(mine[i].rollout.scored_tokens() == key.scored_tokens);
+      CHECK((key.prompt_tokens == 3 && key.scored_rounds == key.scored_tokens));  // one token a step
       CHECK(are_equal(mine[i], drawn_experience(mine[i].group, mine[i].sample)));
       has_moved += mine[i].group % kRanks != static_cast<int64_t>(rank);
     }

@@ -161,14 +161,23 @@ TEST_CASE("what an update holds, and so the policy, does not depend on the numbe
 
 namespace {
 
-// Lengths as policies write them: some are many times as long as others.
+// Lengths as policies write them: some are many times as long as others. Prompts of 300 to 2,500 tokens, and
+// two tokens a denoise step.
 StepKeys uneven_shares(int ranks) {
   StepKeys shares(static_cast<size_t>(ranks));
   RandomStream random(5);
-  for (int64_t g = 0; g < 64; ++g)
-    for (int64_t s = 0; s < 8; ++s)
-      shares[static_cast<size_t>(g % ranks)].push_back(
-          {g, s, 1 + static_cast<int64_t>(std::min(4096.0, 1000 * std::exp(0.7 * random.normal())))});
+  for (int64_t g = 0; g < 64; ++g) {
+    const auto prompt_tokens = static_cast<int64_t>(300 + random.below(2200));
+    for (int64_t s = 0; s < 8; ++s) {
+      const int64_t tokens =
+          1 + static_cast<int64_t>(std::min(4096.0, 1000 * std::exp(0.7 * random.normal())));
+      shares[static_cast<size_t>(g % ranks)].push_back({.group = g,
+                                                        .sample = s,
+                                                        .scored_tokens = tokens,
+                                                        .prompt_tokens = prompt_tokens,
+                                                        .scored_rounds = tokens / 2});
+    }
+  }
   return shares;
 }
 
@@ -183,18 +192,32 @@ StepKeys moved(const StepKeys& shares, const std::vector<std::vector<int>>& rank
   return result;
 }
 
-// Of all minibatches, the tokens of the rank with the most, over those of all ranks on average.
+// The pairs of a policy of 1.7B parameters in blocks of four.
+constexpr RowCost kCost{.block_size = 4, .rows_of_pair = 9.5e-5};
+
+// Of all minibatches, what the rows of the rank with the most cost, over those of all ranks on average. Rows
+// are counted here one by one: each has a pair with every token before its block's end.
 double imbalance(const StepKeys& shares, int64_t limit, uint64_t key) {
-  std::vector<std::vector<double>> tokens;  // by minibatch and rank
+  std::vector<std::vector<double>> costs;  // by minibatch and rank
+  const auto cost_at = [](int64_t position) {
+    return 1 + kCost.rows_of_pair * static_cast<double>(position / 4 * 4 + 4);
+  };
   for (size_t rank = 0; rank < shares.size(); ++rank) {
     const auto minibatches = deal_minibatches(shares, static_cast<int>(rank), limit, {}, key);
-    tokens.resize(minibatches.size(), std::vector<double>(shares.size()));
-    for (size_t m = 0; m < minibatches.size(); ++m)
-      for (const size_t i : minibatches[m].mine)
-        tokens[m][rank] += static_cast<double>(shares[rank].at(i).scored_tokens);
+    costs.resize(minibatches.size(), std::vector<double>(shares.size()));
+    for (size_t m = 0; m < minibatches.size(); ++m) {
+      std::set<int64_t> prompts;
+      for (const size_t i : minibatches[m].mine) {
+        const ExperienceKey& share = shares[rank].at(i);
+        double& cost = costs[m][rank];
+        if (prompts.insert(share.group).second)
+          for (int64_t p = 0; p < share.prompt_tokens; ++p) cost += cost_at(p);
+        for (int64_t t = 0; t < share.scored_tokens; ++t) cost += 3 * cost_at(share.prompt_tokens + t);
+      }
+    }
   }
   double slowest = 0, mean = 0;
-  for (const auto& of_ranks : tokens) {
+  for (const auto& of_ranks : costs) {
     slowest += *std::ranges::max_element(of_ranks);
     mean += std::accumulate(of_ranks.begin(), of_ranks.end(), 0.0) / static_cast<double>(of_ranks.size());
   }
@@ -206,16 +229,23 @@ double imbalance(const StepKeys& shares, int64_t limit, uint64_t key) {
 TEST_CASE("balanced ranks have equal work in every minibatch, which holds what it held") {
   for (const int ranks : {2, 4, 8}) {
     const StepKeys shares = uneven_shares(ranks);
-    const StepKeys balanced = moved(shares, balanced_ranks(shares, 64, 3));
+    const StepKeys balanced = moved(shares, balanced_ranks(shares, 64, 3, kCost));
+    INFO(ranks << " ranks");
     CHECK(imbalance(shares, 64, 3) > 1.1);
-    CHECK(imbalance(balanced, 64, 3) < 1.03 + 0.02 * ranks);
+    CHECK(imbalance(balanced, 64, 3) < 1 + 0.005 * ranks);
+    // By the tokens of responses, all prompts alike, ranks are less equal.
+    StepKeys alike = shares;
+    for (auto& of_rank : alike)
+      for (ExperienceKey& share : of_rank) share.prompt_tokens = 300, share.scored_rounds = 0;
+    const StepKeys by_tokens = moved(shares, balanced_ranks(alike, 64, 3, {}));
+    CHECK(imbalance(by_tokens, 64, 3) > imbalance(balanced, 64, 3) + 0.005 * ranks);
     const auto before = deal(shares, 64, {}, 3), after = deal(balanced, 64, {}, 3);
     REQUIRE(after.size() == before.size());
     for (size_t m = 0; m < before.size(); ++m) CHECK(after[m].members == before[m].members);
   }
   // Of one minibatch, groups stay whole.
   const StepKeys shares = uneven_shares(4);
-  const auto ranks = balanced_ranks(shares, 0, 3);
+  const auto ranks = balanced_ranks(shares, 0, 3, kCost);
   for (size_t rank = 0; rank < shares.size(); ++rank)
     for (size_t i = 8; i < shares[rank].size(); ++i)
       if (shares[rank][i].group == shares[rank][i - 1].group) CHECK(ranks[rank][i] == ranks[rank][i - 1]);
@@ -224,7 +254,7 @@ TEST_CASE("balanced ranks have equal work in every minibatch, which holds what i
 TEST_CASE("balanced ranks keep what is in no minibatch, and two of one name together") {
   const StepKeys shares = {{{0, 0, 0}, {0, 1, 5}, {0, 1, 900}, {2, 0, 7}, {2, 1, 8}}, {{1, 0, 3}, {1, 1, 0}}};
   for (const int64_t limit : {0, 1, 2}) {
-    const auto ranks = balanced_ranks(shares, limit, 3);
+    const auto ranks = balanced_ranks(shares, limit, 3, kCost);
     CHECK(ranks[0][0] == 0);
     CHECK(ranks[1][1] == 1);
     CHECK(ranks[0][1] == ranks[0][2]);
@@ -233,5 +263,28 @@ TEST_CASE("balanced ranks keep what is in no minibatch, and two of one name toge
     REQUIRE(after.size() == before.size());
     for (size_t m = 0; m < before.size(); ++m) CHECK(after[m].members == before[m].members);
   }
-  CHECK(balanced_ranks({{}, {}}, 4, 3) == std::vector<std::vector<int>>{{}, {}});
+  CHECK(balanced_ranks({{}, {}}, 4, 3, kCost) == std::vector<std::vector<int>>{{}, {}});
+}
+
+TEST_CASE("balanced ranks count a prompt once for its group, and for each response of a later turn") {
+  // Four groups of two equal responses. The prompt of the first has as many rows as two responses.
+  const auto shares_at = [](int64_t turn) {
+    StepKeys shares(2);
+    for (const int64_t group : {0, 1, 2, 3})
+      for (const int64_t sample : {0, 1})
+        shares[0].push_back({.group = group,
+                             .sample = sample,
+                             .scored_tokens = 100,
+                             .turn = turn,
+                             .prompt_tokens = group == 0 ? 400 : 0,
+                             .scored_rounds = 25});
+    return shares;
+  };
+  const auto companions = [&](int64_t turn) {  // responses that are trained where group 0 is
+    const std::vector<int> ranks = balanced_ranks(shares_at(turn), 0, 3, {}).front();
+    return std::ranges::count(ranks, ranks.front()) - 2;
+  };
+  // Rows: 800 with a shared prompt, 1,200 with two, beside 400 of every other group.
+  CHECK(companions(0) == 2);
+  CHECK(companions(1) == 0);
 }

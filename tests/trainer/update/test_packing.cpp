@@ -142,9 +142,16 @@ TEST_CASE("the packing budget and the order of responses do not change the gradi
   }
 }
 
-TEST_CASE("a pack's pairs are those that attention counts, and its segments those of the batch") {
+TEST_CASE("a pack's pairs are those that attention counts, and its segments and ids those of the batch") {
   const PolicyConfig config = tiny_config(4);
-  const auto sequences = sequences_of(random_experiences(config, 3), config);
+  auto sequences = sequences_of(random_experiences(config, 3), config);
+  int64_t named_ids = 0;
+  for (LiveSequence& sequence : sequences)
+    for (NoisyBlock& noisy : sequence.noisy) {
+      noisy.scored.front().excluded = {2, 3, 4};
+      noisy.scored.back().kept = {5, 6};
+      named_ids += 2 + 2;
+    }
   const std::vector<double> scales(sequences.size(), 1.0);
   const Packs packs(sequences, scales, {.tokens_per_pack = 100});
   REQUIRE(packs.count() > 2);
@@ -153,6 +160,8 @@ TEST_CASE("a pack's pairs are those that attention counts, and its segments thos
     CHECK(packs.extent(i).pairs == attention_pairs(batch.segments, 4));
     CHECK(packs.extent(i).rows == batch.rows());
     CHECK(packs.extent(i).scored == batch.scored());
+    CHECK(packs.extent(i).named_ids == batch.other_ids.numel() + batch.kept_ids.numel());
+    named_ids -= packs.extent(i).named_ids;
     CHECK(static_cast<int64_t>(batch.host_tokens.size()) == batch.rows());
     const auto segments = packs.segments(i);
     REQUIRE(segments.size() == batch.segments.size());
@@ -162,6 +171,7 @@ TEST_CASE("a pack's pairs are those that attention counts, and its segments thos
       CHECK(segments[s].noisy_blocks == batch.segments[s].noisy_blocks);
     }
   }
+  CHECK(named_ids == 0);
 }
 
 TEST_CASE("balanced packs are as many as filled ones or as other ranks have, and the dearest is cheaper") {

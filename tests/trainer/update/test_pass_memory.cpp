@@ -2,6 +2,7 @@
 #include "tests/trainer/counting_allocator.h"
 #include "tests/trainer/fixtures.h"
 #include "trainer/update/memory/memory_budget.h"
+#include "trainer/update/operator_pass.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -110,6 +111,39 @@ TEST_CASE("the budget knows what dominates: attention of long sequences, many lo
       check_within_5_percent(step(vocabulary, dtype, recompute, {}, {8, 4, 1}));    // the embedding
       check_within_5_percent(step(usual, dtype, recompute, {}, {32, 24, 8, 600}));  // several packs
     }
+}
+
+// Of a pack whose tokens exclude so many ids beside their labels: what its pass takes, and what the budget
+// says.
+std::pair<int64_t, int64_t> pass_bytes(int64_t excluded_ids) {
+  const PolicyConfig config = small_config(false, 2000);
+  std::vector<LiveSequence> sequences;
+  for (uint64_t i = 0; i < 4; ++i) {
+    const TraceShape shape{32, 24, -1, 4};
+    sequences.push_back(rollout_sequence(random_experience(config, shape, 100 + i, 1), config, 1));
+    for (NoisyBlock& noisy : sequences.back().noisy)
+      for (ScoredToken& token : noisy.scored) {
+        token.excluded = {token.label};
+        for (int64_t id = 0; id < excluded_ids; ++id) token.excluded.push_back(500 + id);
+      }
+  }
+  Transformer policy = tiny_policy(config, 5);
+  OperatorPass pass(policy, tiny_allowed(config));
+  const GradientScope scope(policy.store());
+  const CountedMemory memory;
+  const PackedBatch batch = pack(sequences, std::vector<double>(4, 1), {.tokens_per_pack = 1 << 20}).at(0);
+  pass.backward(batch, 1.0, [](const ScoredChunk& chunk) { return chunk.log_probs.sum(); });
+  return {memory.peak_bytes(), pass_memory(config, PassShape::of(batch), {}).peak_bytes()};
+}
+
+TEST_CASE("the budget of a pack counts the ids that its tokens exclude") {
+  const auto [few, few_said] = pass_bytes(0);
+  const auto [many, many_said] = pass_bytes(1200);
+  const auto taken = static_cast<double>(many - few), said = static_cast<double>(many_said - few_said);
+  CAPTURE(few, few_said, many, many_said);
+  CHECK(taken > 0.1 * static_cast<double>(few));
+  CHECK(said > 0.95 * taken);
+  CHECK(said < 1.05 * taken);
 }
 
 TEST_CASE("the largest pack by settings is the pack that such sequences make") {

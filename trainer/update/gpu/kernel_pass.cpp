@@ -57,7 +57,8 @@ PassMemory KernelPass::memory(const PolicyConfig& config, const PassShape& shape
                  rows * 2 * config.head_dim * kFloat  // cosines and sines
                  + gpu::GpuPassOperations::workspace_bytes(config, rows) +
                  gpu::FusedHead::bytes(config, shape.scored) + (2 * shape.rows + 7 * shape.scored) * kIndex +
-                 2 * shape.scored * config.hidden_size * kBf16;  // hidden rows, and their gradient
+                 2 * shape.scored * config.hidden_size * kBf16 +  // hidden rows, and their gradient
+                 shape.named_ids * (2 * kIndex + kFloat);         // token, id and, of a chunk, logit
   m.layer_bytes = bytes.backward + std::max(attention.backward_bytes, attention.forward_bytes);
   return m;
 }

@@ -75,7 +75,10 @@ LayerMemory layer_memory(const PolicyConfig& c, const AttentionExtent& extent, c
 
 }  // namespace
 
-PassShape PassShape::of(const PackedBatch& batch) { return {batch.rows(), batch.scored(), batch.segments}; }
+PassShape PassShape::of(const PackedBatch& batch) {
+  const auto count = [](const at::Tensor& ids) { return ids.defined() ? ids.numel() : 0; };
+  return {batch.rows(), batch.scored(), batch.segments, count(batch.other_ids) + count(batch.kept_ids)};
+}
 
 PassShape PassShape::largest(int64_t tokens_per_pack, int64_t prompt_tokens, int64_t response_tokens,
                              int64_t rounds, int64_t block_size, int64_t scored_of_block) {
@@ -140,7 +143,8 @@ PassMemory operator_pass_memory(const PolicyConfig& c, const PassShape& shape, c
   }
   const int64_t fixed = s.rows * 2 * c.head_dim * kWide  // cosines and sines
                         + s.rows * 2 * kIndex + shape.scored * 6 * kIndex + extent.mask_bytes +
-                        (extent.query_slots + extent.key_slots + 2 * s.rows) * kIndex;
+                        (extent.query_slots + extent.key_slots + 2 * s.rows) * kIndex +
+                        shape.named_ids * 2 * kIndex;  // token and id
   m.kept_bytes += fixed;
   const int64_t scored_rows = shape.scored * c.hidden_size * s.own;
   m.kept_bytes += 2 * scored_rows;  // and their gradient
@@ -151,7 +155,8 @@ PassMemory operator_pass_memory(const PolicyConfig& c, const PassShape& shape, c
   const int64_t chunk = std::max(5 * logits, again > 0 ? 5 * again + head_gradient : 0);
   const int64_t gradient =
       std::max(2 * logits + head_gradient, again > 0 ? 2 * again + (s.low ? 1 : 2) * head_gradient : 0);
-  m.head_bytes = s.norm(s.hidden, 1) + std::max(chunk, gradient);
+  const int64_t named = shape.named_ids * (kIndex + kWide);  // row within the chunk, probability
+  m.head_bytes = s.norm(s.hidden, 1) + std::max(chunk + named, gradient);
   m.layer_bytes += c.tie_word_embeddings ? head_gradient : 0;
   m.embedding_bytes =
       fixed + 2 * scored_rows + s.hidden * 2 + (c.tie_word_embeddings ? 2 : 1) * head_gradient;

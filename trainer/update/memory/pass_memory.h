@@ -25,11 +25,14 @@ struct PassShape {
   int64_t rows = 0;
   int64_t scored = 0;
   std::vector<PackedSegment> segments;
+  // Excluded and kept ids, which records of candidates have: of a policy at high entropy thousands a token.
+  int64_t named_ids = 0;
 
   static PassShape of(const PackedBatch& batch);
   // The largest pack of at most `tokens_per_pack` rows, or of one longer sequence: sequences side by side
   // that have `prompt_tokens` before `response_tokens`, each of whose blocks is scored `rounds` times, with
-  // `scored_of_block` terms in all, and shorter ones in what is left. No prompt is shared.
+  // `scored_of_block` terms in all, and shorter ones in what is left. No prompt is shared, and no ids are
+  // named, as nothing bounds them but the vocabulary: updates look at those of their own packs.
   static PassShape largest(int64_t tokens_per_pack, int64_t prompt_tokens, int64_t response_tokens,
                            int64_t rounds, int64_t block_size, int64_t scored_of_block);
   // Each token is scored once.

@@ -43,10 +43,10 @@ void sort_by_sample(std::vector<T>& items) {
 }  // namespace
 
 BalancedStep balance(const std::vector<Experience>& mine, const StepKeys& keys, int64_t responses_per_update,
-                     uint64_t key, ControlPlane& control) {
+                     uint64_t key, const RowCost& cost, ControlPlane& control) {
   const auto ranks = static_cast<size_t>(control.size()), own = static_cast<size_t>(control.rank());
   BICRL_CHECK(keys.size() == ranks && keys[own].size() == mine.size(), mine.size(), " experiences");
-  const std::vector<std::vector<int>> trainers = balanced_ranks(keys, responses_per_update, key);
+  const std::vector<std::vector<int>> trainers = balanced_ranks(keys, responses_per_update, key, cost);
   BalancedStep step;
   step.keys.resize(ranks);
   for (size_t rank = 0; rank < ranks; ++rank)

@@ -17,6 +17,6 @@ struct BalancedStep {
 
 // Collective: experiences go where balanced_ranks() says. `keys`: of all ranks, this one's as `mine`.
 BalancedStep balance(const std::vector<Experience>& mine, const StepKeys& keys, int64_t responses_per_update,
-                     uint64_t key, ControlPlane& control);
+                     uint64_t key, const RowCost& cost, ControlPlane& control);
 
 }  // namespace bicrl

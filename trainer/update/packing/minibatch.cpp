@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "common/error.h"
@@ -44,15 +45,53 @@ std::vector<std::vector<Member>> deal(const StepKeys& shares, int64_t responses_
   return minibatches;
 }
 
-// Rows of a prompt as tokens of a response, each of which has some three rows: about as many as prompts have.
-constexpr int64_t kPromptTokens = 300;
+int64_t scored_rounds(const Rollout& rollout) {
+  std::set<int32_t> steps(rollout.step_map.begin(), rollout.step_map.end());
+  return std::distance(steps.upper_bound(0), steps.end());
+}
+
+// Of the responses of a minibatch to one prompt; of groups with one number, which are of different steps, to
+// each of them.
+struct PromptSet {
+  std::vector<Member> members;
+  std::set<int64_t> shared_prompts;  // tokens
+
+  // What its rows cost with those of `member`, less what they cost without.
+  double add(const Member& member, const RowCost& cost) {
+    members.push_back(member);
+    const ExperienceKey& key = member.share;
+    // Later turns follow a response of their own.
+    const bool has_prompt = key.turn > 0 || shared_prompts.insert(key.prompt_tokens).second;
+    return cost.of_response(key) + (has_prompt ? cost.of_prompt(key) : 0);
+  }
+};
 
 }  // namespace
 
+// A row has a pair with every token before it.
+double RowCost::of_prompt(const ExperienceKey& key) const {
+  const auto rows = static_cast<double>(key.prompt_tokens);
+  return rows + rows_of_pair * rows * rows / 2;
+}
+
+double RowCost::of_response(const ExperienceKey& key) const {
+  const auto tokens = static_cast<double>(key.scored_tokens);
+  const double rows = tokens + static_cast<double>(block_size * key.scored_rounds);
+  return rows + rows_of_pair * rows * (static_cast<double>(key.prompt_tokens) + tokens / 2);
+}
+
+ExperienceKey key_of(int64_t group, int64_t sample, int64_t turn, const Rollout& rollout) {
+  return {.group = group,
+          .sample = sample,
+          .scored_tokens = rollout.scored_tokens(),
+          .turn = turn,
+          .prompt_tokens = rollout.prompt_tokens,
+          .scored_rounds = scored_rounds(rollout)};
+}
+
 std::vector<ExperienceKey> shares_of(const std::vector<Experience>& experiences) {
   std::vector<ExperienceKey> shares;
-  for (const Experience& e : experiences)
-    shares.push_back({e.group, e.sample, e.rollout.scored_tokens(), e.turn});
+  for (const Experience& e : experiences) shares.push_back(key_of(e.group, e.sample, e.turn, e.rollout));
   return shares;
 }
 
@@ -78,33 +117,31 @@ std::vector<Minibatch> deal_minibatches(const StepKeys& shares, int rank, int64_
 }
 
 std::vector<std::vector<int>> balanced_ranks(const StepKeys& shares, int64_t responses_per_update,
-                                             uint64_t key) {
+                                             uint64_t key, const RowCost& cost) {
   std::vector<std::vector<int>> ranks;
   for (size_t rank = 0; rank < shares.size(); ++rank)
     ranks.emplace_back(shares[rank].size(), static_cast<int>(rank));  // of what is in no minibatch
   std::map<std::pair<int64_t, int64_t>, int> rank_of;                 // by group and sample
   for (const std::vector<Member>& minibatch : deal(shares, responses_per_update, key)) {
-    std::map<int64_t, std::pair<int64_t, std::vector<Member>>> by_group;  // tokens, members
+    std::map<int64_t, std::pair<double, PromptSet>> by_group;  // with their cost
     for (const Member& member : minibatch) {
-      auto& [tokens, members] =
-          by_group.try_emplace(member.share.group, kPromptTokens, std::vector<Member>()).first->second;
-      tokens += member.share.scored_tokens;
-      members.push_back(member);
+      auto& [sum, set] = by_group[member.share.group];
+      sum += set.add(member, cost);
     }
-    std::vector<std::pair<int64_t, std::vector<Member>>> sets;
+    std::vector<std::pair<double, PromptSet>> sets;
     for (auto& [group, set] : by_group) sets.push_back(std::move(set));
-    // The largest first, each to the rank with the least so far.
+    // The most expensive first, each to the rank with the least so far.
     std::ranges::stable_sort(sets, std::ranges::greater(), [](const auto& set) { return set.first; });
-    std::vector<int64_t> load(shares.size(), 0);
-    for (const auto& [tokens, members] : sets) {
+    std::vector<double> load(shares.size(), 0);
+    for (const auto& [sum, set] : sets) {
       const int least = static_cast<int>(std::ranges::min_element(load) - load.begin());
-      for (const Member& member : members) {
+      std::map<int, PromptSet> by_rank;
+      for (const Member& member : set.members) {
         // One that is there twice, of two steps, has to keep its order.
-        const auto known = rank_of.try_emplace({member.share.group, member.share.sample}, least).first;
-        ranks[static_cast<size_t>(member.rank)][member.index] = known->second;
-        load[static_cast<size_t>(known->second)] += member.share.scored_tokens;
+        const int rank = rank_of.try_emplace({member.share.group, member.share.sample}, least).first->second;
+        ranks[static_cast<size_t>(member.rank)][member.index] = rank;
+        load[static_cast<size_t>(rank)] += by_rank[rank].add(member, cost);
       }
-      load[static_cast<size_t>(least)] += kPromptTokens;
     }
   }
   return ranks;

@@ -16,10 +16,14 @@ struct ExperienceKey {
   int64_t sample = 0;
   int64_t scored_tokens = 0;
   int64_t turn = 0;
+  int64_t prompt_tokens = 0;
+  int64_t scored_rounds = 0;  // denoise steps that accepted a scored token
+  bool operator==(const ExperienceKey&) const = default;
 };
 // By rank, in the order of each rank's experiences.
 using StepKeys = std::vector<std::vector<ExperienceKey>>;
 
+ExperienceKey key_of(int64_t group, int64_t sample, int64_t turn, const Rollout& rollout);
 std::vector<ExperienceKey> shares_of(const std::vector<Experience>& experiences);
 
 // One rank's part of a minibatch.
@@ -35,11 +39,21 @@ struct Minibatch {
 std::vector<Minibatch> deal_minibatches(const StepKeys& shares, int rank, int64_t responses_per_update,
                                         const SurrogateSettings& surrogate, uint64_t key);
 
+// What rows of packs cost. Of a response these are its tokens and a block for each of its rounds, as many as
+// an objective scores that has the sampler's rounds; of a prompt, its tokens.
+struct RowCost {
+  int64_t block_size = 4;
+  double rows_of_pair = 0;  // PackSettings::rows_of_pair
+
+  double of_prompt(const ExperienceKey& key) const;
+  double of_response(const ExperienceKey& key) const;  // without its prompt
+};
+
 // By rank and in the order of its experiences, the rank that is to train each, so that all ranks have nearly
 // as much to do in every minibatch that deal_minibatches() makes with the same arguments: an update takes as
-// long as its slowest rank. Responses of a minibatch to one prompt stay together, as do those of one group
-// and sample. Equal on every rank.
+// long as its slowest rank. Responses of a minibatch to one prompt stay together, and share its rows, as do
+// those of one group and sample. Equal on every rank.
 std::vector<std::vector<int>> balanced_ranks(const StepKeys& shares, int64_t responses_per_update,
-                                             uint64_t key);
+                                             uint64_t key, const RowCost& cost);
 
 }  // namespace bicrl

@@ -28,7 +28,11 @@ Packs::Extent extent_of(const LiveSequence& s, bool with_shared, int64_t block_s
   const int64_t shared = size_of(s.shared), clean = size_of(s.clean);
   Packs::Extent extent{clean + static_cast<int64_t>(s.noisy.size()) * block_size, s.scored_tokens(),
                        clean_pairs(shared, clean, block_size)};
-  for (const NoisyBlock& noisy : s.noisy) extent.pairs += block_size * block_size * (noisy.block + 1);
+  for (const NoisyBlock& noisy : s.noisy) {
+    extent.pairs += block_size * block_size * (noisy.block + 1);
+    for (const ScoredToken& token : noisy.scored)
+      extent.named_ids += std::max<int64_t>(size_of(token.excluded) - 1, 0) + size_of(token.kept);
+  }
   if (!with_shared) return extent;
   extent.rows += shared;
   extent.pairs += clean_pairs(0, shared, block_size);
@@ -36,7 +40,7 @@ Packs::Extent extent_of(const LiveSequence& s, bool with_shared, int64_t block_s
 }
 
 Packs::Extent operator+(const Packs::Extent& a, const Packs::Extent& b) {
-  return {a.rows + b.rows, a.scored + b.scored, a.pairs + b.pairs};
+  return {a.rows + b.rows, a.scored + b.scored, a.pairs + b.pairs, a.named_ids + b.named_ids};
 }
 
 struct Partition {
@@ -282,7 +286,7 @@ Packs::Extent Packs::largest() const {
   Extent largest;
   for (const Extent& extent : extents_)
     largest = {std::max(largest.rows, extent.rows), std::max(largest.scored, extent.scored),
-               std::max(largest.pairs, extent.pairs)};
+               std::max(largest.pairs, extent.pairs), std::max(largest.named_ids, extent.named_ids)};
   return largest;
 }
 

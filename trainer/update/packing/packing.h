@@ -57,6 +57,7 @@ class Packs {
  public:
   struct Extent {
     int64_t rows = 0, scored = 0, pairs = 0;
+    int64_t named_ids = 0;  // beside labels: excluded and kept ones (ScoredToken)
   };
 
   // Sequences in order, those with equal `shared` tokens one after the other as one group (a group that is
