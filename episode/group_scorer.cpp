@@ -58,12 +58,12 @@ GroupOutcome group_outcome_of(Group group, Stage stage) {
 CountedResponse counted(const Episode& episode) {
   const Turn& turn = episode.last();
   const bool correct = turn.is_correct();
-  const auto technique = correct ? way_of(*episode.task, turn.program) : std::nullopt;
+  const auto technique = correct ? program_technique(*episode.task, turn.program) : std::nullopt;
   return {.is_asked = turn.verdict.has_value(),
           .is_truncated = episode.is_truncated(),
           .is_compiled = turn.is_verified() && turn.verdict->compiled,
           .is_correct = correct,
-          .is_novel = technique && !technique->shown,
+          .is_novel = technique && technique->is_novel,
           .is_masked = episode.reward.masked,
           .is_reduced = turn.is_verified() && turn.verdict->graded_at == kReducedSize,
           .is_undecided = turn.verdict && turn.verdict->outcome == Outcome::kUndecided,
