@@ -1,9 +1,10 @@
+// The name by which ranks and messages know this host. Thread-safe.
 #pragma once
 #include <string>
 
 namespace bicrl {
 
-// The name of this machine, or of the container that takes itself for one.
+// That of the machine, or of the container that takes itself for one.
 std::string host_name();
 
 }  // namespace bicrl

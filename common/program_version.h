@@ -1,4 +1,4 @@
-// What this program was built from. Written by cmake/WriteProgramVersion.cmake.
+// The version and commit of this program. Written by cmake/WriteProgramVersion.cmake.
 #pragma once
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// What of the machine is this process's to use. Thread-safe.
+// CPUs and memory that this process may use, within its control groups. Thread-safe.
 #pragma once
 #include <cstdint>
 #include <filesystem>

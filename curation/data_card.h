@@ -1,5 +1,5 @@
-// What a pipeline's end says of its data: counts, distributions, versions, hashes and licences. Pure
-// functions but for the records that they read.
+// The data card of a finished pipeline: counts, distributions, versions, hashes and licences of its data.
+// Pure functions but for the records that they read.
 #pragma once
 #include <filesystem>
 #include <nlohmann/json.hpp>

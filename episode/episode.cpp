@@ -1,8 +1,16 @@
 #include "episode/episode.h"
 
+#include <utility>
+
 #include "tasks/prompt.h"
 
 namespace bicrl {
+
+Episode candidate_episode(const Task& task, std::string program, const EpisodeKey& key) {
+  Episode episode{.key = key, .task = &task, .task_id = task.id};
+  episode.last().program = std::move(program);
+  return episode;
+}
 
 std::string program_of(const Rollout& rollout) {
   return rollout.clamped ? rollout.text : extract_program(rollout.text);

@@ -62,6 +62,9 @@ struct Episode {
   bool is_truncated() const { return last().rollout.truncated(); }
 };
 
+// An episode that brings its program: nothing is generated for it.
+Episode candidate_episode(const Task& task, std::string program, const EpisodeKey& key);
+
 // A clamped response as it is: in code blocks that were generated a policy would leave the scaffold. Of any
 // other what extract_program() finds.
 std::string program_of(const Rollout& rollout);

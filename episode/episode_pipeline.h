@@ -1,6 +1,6 @@
 // The one path of an episode: source, generate, verify, score, sink. Steps of reinforcement, evaluations,
-// `bicrl generate`, `eval` and `verify` are made of it, each with the stages that it needs: a source hands in
-// episodes with their tasks, and sinks take them as soon as they are generated or have their verdicts. An
+// `bicrl generate`, `eval`, `verify` and `rescore` are made of it, each with the stages that it needs: a
+// source hands in episodes, and sinks take them as soon as they are generated or have their verdicts. An
 // answer goes to the verifiers as soon as it is there, while others are still generated. Nothing here is
 // collective.
 #pragma once

@@ -58,12 +58,12 @@ GroupOutcome group_outcome_of(Group group, Stage stage) {
 CountedResponse counted(const Episode& episode) {
   const Turn& turn = episode.last();
   const bool correct = turn.is_correct();
-  const auto technique = correct ? way_of(*episode.task, turn.program) : std::nullopt;
+  const auto technique = correct ? program_technique(*episode.task, turn.program) : std::nullopt;
   return {.is_asked = turn.verdict.has_value(),
           .is_truncated = episode.is_truncated(),
           .is_compiled = turn.is_verified() && turn.verdict->compiled,
           .is_correct = correct,
-          .is_novel = technique && !technique->shown,
+          .is_novel = technique && technique->is_novel,
           .is_masked = episode.reward.masked,
           .is_reduced = turn.is_verified() && turn.verdict->graded_at == kReducedSize,
           .is_undecided = turn.verdict && turn.verdict->outcome == Outcome::kUndecided,
@@ -96,11 +96,9 @@ ResponseTokens response_tokens(const Rollout& rollout) {
   return {.prompt = {rollout.tokens.begin(), begin}, .response = {begin, begin + written}};
 }
 
-Reward GroupScorer::reward_of(const Episode& episode) const {
-  if (!settings_.has_verdicts)
-    return {.value = 0, .masked = true, .mask_reason = "not verified", .terms = {}};
-  return reward_.evaluate(episode.last().verdict.value_or(Verdict{}), episode.is_truncated(),
-                          episode.last().rollout.tokens_left);
+Reward reward_of(const Episode& episode, const RewardFunction& reward) {
+  return reward.evaluate(episode.last().verdict.value_or(Verdict{}), episode.is_truncated(),
+                         episode.last().rollout.tokens_left);
 }
 
 GroupAdvantage GroupScorer::advantage_of(Group group) const {
@@ -140,7 +138,10 @@ std::optional<GroupReward> GroupScorer::best_of(Group group, double mean) const 
 }
 
 GroupReport GroupScorer::score(std::span<Episode> group) const {
-  for (Episode& episode : group) episode.reward = reward_of(episode);
+  for (Episode& episode : group)
+    episode.reward = settings_.has_verdicts
+                         ? reward_of(episode, reward_)
+                         : Reward{.value = 0, .masked = true, .mask_reason = "not verified", .terms = {}};
   const GroupAdvantage advantage = advantage_of(group);
   GroupReport report;
   report.group = group.front().key.group;

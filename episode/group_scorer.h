@@ -41,6 +41,9 @@ struct GroupScoring {
 // What there is to imitate of a rollout: up to its end token or delimiter.
 ResponseTokens response_tokens(const Rollout& rollout);
 
+// Of its last turn; an episode without a verdict counts as one whose verdict was lost.
+Reward reward_of(const Episode& episode, const RewardFunction& reward);
+
 // Refers to the reward. Immutable; safe from any thread.
 class GroupScorer {
  public:
@@ -52,8 +55,6 @@ class GroupScorer {
   GroupReport score(std::span<Episode> group) const;
 
  private:
-  // Of an episode's last turn.
-  Reward reward_of(const Episode& episode) const;
   GroupAdvantage advantage_of(std::span<const Episode> group) const;
   // For those who imitate; nothing if no member counts.
   std::optional<GroupReward> best_of(std::span<const Episode> group, double mean) const;

@@ -3,43 +3,39 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "common/error.h"
+#include "episode/episode_pipeline.h"
+#include "episode/group_scorer.h"
 
 namespace bicrl {
 namespace {
 
-using Members = std::vector<const Episode*>;
-
-struct Step {
-  StepPlace place;
-  std::vector<Members> groups;  // in the order in which they first occur
-  std::map<int64_t, size_t> places;
-};
+using Group = std::span<const Episode>;
 
 Verdict verdict_of(const Episode& episode) { return episode.last().verdict.value_or(Verdict{}); }
 
-std::vector<Step> split(std::span<const Episode> episodes) {
-  std::vector<Step> steps;
+// By step, in the order in which these first occur. Groups are adjacent, as the pipeline scores them.
+std::vector<std::vector<Episode>> split(std::vector<Episode> episodes) {
+  std::vector<std::vector<Episode>> steps;
   std::map<StepPlace, size_t> places;
-  for (const Episode& episode : episodes) {
-    const auto [place, fresh_step] = places.emplace(episode.key.place, steps.size());
-    if (fresh_step) steps.push_back({.place = episode.key.place, .groups = {}, .places = {}});
-    Step& step = steps[place->second];
-    const auto [group, fresh_group] = step.places.emplace(episode.key.group, step.groups.size());
-    if (fresh_group) step.groups.emplace_back();
-    step.groups[group->second].push_back(&episode);
+  for (Episode& episode : episodes) {
+    const auto [place, is_new] = places.emplace(episode.key.place, steps.size());
+    if (is_new) steps.emplace_back();
+    steps[place->second].push_back(std::move(episode));
   }
+  for (std::vector<Episode>& step : steps)
+    std::ranges::stable_sort(step, {}, [](const Episode& episode) { return episode.key.group; });
   return steps;
 }
 
-std::vector<Reward> rewards_of(const Members& members, const RewardFunction* reward) {
+std::vector<Reward> rewards_of(Group group, const RewardFunction* reward) {
   std::vector<Reward> rewards;
-  for (const Episode* member : members)
-    rewards.push_back(reward ? reward->evaluate(verdict_of(*member), member->is_truncated(),
-                                                member->last().rollout.tokens_left)
-                             : member->reward);
+  for (const Episode& episode : group)
+    rewards.push_back(reward ? reward_of(episode, *reward) : episode.reward);
   return rewards;
 }
 
@@ -68,13 +64,13 @@ void count_group(StepScore& score, const GroupAdvantage& group) {
 
 int sign(double value) { return (value > 0) - (value < 0); }
 
-// One scoring's side of a step while its groups are gone through.
+// Counts a step's groups under one scoring.
 struct Side {
   const Scoring& scoring;
   StepScore score = {};
   Moments moments = {};
 
-  std::vector<double> advantages(const Members& members) {
+  std::vector<double> advantages(Group members) {
     const std::vector<Reward> rewards = rewards_of(members, scoring.reward);
     for (const Reward& reward : rewards)
       if (!reward.masked) moments.add(reward.value);
@@ -92,20 +88,22 @@ struct Side {
   }
 };
 
-StepComparison compare(const Step& step, const Scoring& before, const Scoring& after) {
+// Runs the pipeline with its scoring stage alone, which scores each group twice.
+StepComparison compare(std::vector<Episode> step, const Scoring& before, const Scoring& after) {
   StepComparison result;
-  result.phase = step.place.phase;
-  result.step = step.place.step;
+  result.phase = step.front().key.place.phase;
+  result.step = step.front().key.place.step;
+  result.responses = std::ssize(step);
   Side old_side{before}, new_side{after};
   int64_t changed = 0, opposed = 0;
-  for (const Members& members : step.groups) {
-    const std::vector<double> olds = old_side.advantages(members), news = new_side.advantages(members);
-    for (size_t i = 0; i < members.size(); ++i) {
+  const auto score = [&](Group group) {
+    const std::vector<double> olds = old_side.advantages(group), news = new_side.advantages(group);
+    for (size_t i = 0; i < group.size(); ++i) {
       changed += sign(olds[i]) != sign(news[i]);
       opposed += sign(olds[i]) * sign(news[i]) < 0;
     }
-    result.responses += static_cast<int64_t>(members.size());
-  }
+  };
+  run_pipeline(std::move(step), {.score = score});
   result.before = old_side.finished();
   result.after = new_side.finished();
   result.changed_sign = static_cast<double>(changed) / static_cast<double>(result.responses);
@@ -171,10 +169,11 @@ std::string heading() {
 
 }  // namespace
 
-std::vector<StepComparison> rescore(std::span<const Episode> episodes, const Scoring& before,
+std::vector<StepComparison> rescore(std::vector<Episode> episodes, const Scoring& before,
                                     const Scoring& after) {
   std::vector<StepComparison> steps;
-  for (const Step& step : split(episodes)) steps.push_back(compare(step, before, after));
+  for (std::vector<Episode>& step : split(std::move(episodes)))
+    steps.push_back(compare(std::move(step), before, after));
   return steps;
 }
 

@@ -1,6 +1,7 @@
-// Offline re-scoring: what the episodes of a run would have been worth under a reward, and how the updates
-// would have differed from those of another. Their rewards are those that the run gave; an episode without a
-// verdict is left out. Pure functions.
+// Compares two scorings of a run's stored episodes: their rewards, and the signs of their advantages. An
+// episode without a verdict is left out. Runs the episode pipeline with its scoring stage alone, and with two
+// scorings instead of a GroupScorer: stored episodes have no tasks, and nothing is learned of them. Pure
+// functions.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,7 +14,7 @@
 
 namespace bicrl {
 
-// A way to turn verdicts into advantages.
+// A reward and an advantage: what turns verdicts into numbers to learn from.
 struct Scoring {
   const RewardFunction* reward = nullptr;  // null: the stored rewards
   AdvantageSettings advantage{};
@@ -45,7 +46,7 @@ struct StepComparison {
 
 // One entry for each step and phase, in the order in which they first occur. The episodes of a group need
 // not be adjacent; their order within the group is that given.
-std::vector<StepComparison> rescore(std::span<const Episode> episodes, const Scoring& before,
+std::vector<StepComparison> rescore(std::vector<Episode> episodes, const Scoring& before,
                                     const Scoring& after);
 
 // What the stored verdicts lack for this reward, in words; empty if nothing is missing.

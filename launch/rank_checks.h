@@ -1,4 +1,4 @@
-// What the ranks of a run, on one host or several, must have in common before any work begins. Each check is
+// Checks that the ranks of a run, on one host or several, fit together before any work begins. Each check is
 // collective and throws on all ranks, with the rank and its host.
 #pragma once
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Whether a policy's config and its tokenizer mean the same tokens. Pure functions.
+// Compares the token ids of a policy's config with those of its tokenizer. Pure functions.
 #pragma once
 #include <string>
 

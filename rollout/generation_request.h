@@ -1,4 +1,4 @@
-// What is to be generated: one response.
+// A request for one response. A plain value.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// What the verifier says of a candidate. Rewards are computed from stored verdicts, so it holds all that a
+// The verifier's verdict on a candidate. Rewards are computed from stored verdicts, so it holds all that a
 // reward may ask for.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a verifier is asked: a candidate, its task, and how to compare it. Plain values.
+// A request to a verifier: a candidate, its task, and how to compare it. Plain values.
 #pragma once
 #include <optional>
 #include <string>

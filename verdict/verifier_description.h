@@ -1,4 +1,4 @@
-// What a verifier says of itself. Plain values.
+// A verifier's description of itself. Plain values.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Whether a word is one of a short list.
+// Tests whether a word is one of a short list.
 #pragma once
 #include <algorithm>
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// What somebody probably meant: the nearest of several names by edit distance. Pure functions.
+// Suggests the nearest of several names for a misspelt one, by edit distance. Pure functions.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// What tells one version of installed files from another, for the keys of caches.
+// A fingerprint of installed files by name, size and time, for the keys of caches.
 #pragma once
 #include <filesystem>
 #include <string>

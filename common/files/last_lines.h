@@ -1,4 +1,4 @@
-// What a process printed, for a person who asks why it ended. Pure function.
+// The last lines of a process's output, as a report on its end quotes them. Pure function.
 #pragma once
 #include <string>
 

@@ -1,5 +1,5 @@
-// Which of the values that a step is told of records have. A misspelt one looks like one that no record has.
-// Not thread-safe.
+// Finds values that a step's conditions name and no record has, since such a name is probably misspelt. Not
+// thread-safe.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -17,6 +17,7 @@
 #include "common/files/named_file.h"
 #include "common/log.h"
 #include "common/usable_machine.h"
+#include "episode/episode_pipeline.h"
 #include "trainer/evaluation/eval_report.h"
 
 namespace bicrl {
@@ -147,7 +148,7 @@ KernelBenchResults StockGrader::grade(const std::vector<KernelBenchTask>& proble
                          : ungraded_sample(record.reason(), programs[i].sample));
         }
       } catch (...) {
-        next = programs.size();  // the others end soon, and get() tells
+        next = programs.size();  // the others end soon, and get() throws
         throw;
       }
     }));
@@ -158,25 +159,19 @@ KernelBenchResults StockGrader::grade(const std::vector<KernelBenchTask>& proble
 KernelBenchResults grade_natively(VerifierClient& client, int64_t level,
                                   const std::vector<KernelBenchTask>& problems,
                                   const std::vector<KernelBenchProgram>& programs) {
-  for (size_t i = 0; i < programs.size(); ++i) {
-    const Task& task = problems[programs[i].problem].task;
-    client.submit({.request_id = std::to_string(i),
-                   .task_id = task.id,
-                   .pytorch_code = task.pytorch_code,
-                   .program = programs[i].program,
-                   .reduced_sizes = task.reduced_sizes});
-  }
-  std::vector<KernelBenchSample> samples(programs.size());
-  while (client.pending() > 0) {
-    const std::optional<Verdict> verdict = client.next(std::chrono::seconds(5));
-    if (!verdict) continue;  // the client's own deadline ends a request that hangs
-    const size_t index = std::stoul(verdict->request_id);
-    samples[index] = sample_of(*verdict, programs[index].sample);
-    print_row(problems[programs[index].problem], samples[index]);
-  }
+  std::vector<Episode> episodes;  // keyed by problem and sample
+  for (const KernelBenchProgram& program : programs)
+    episodes.push_back(
+        candidate_episode(problems[program.problem].task, program.program,
+                          {.group = static_cast<int64_t>(program.problem), .sample = program.sample}));
+  const auto problem_of = [](const Episode& e) { return static_cast<size_t>(e.key.group); };
+  const auto verified_sample = [](const Episode& e) { return sample_of(*e.last().verdict, e.key.sample); };
+  const auto report = [&](const Episode& e) { print_row(problems[problem_of(e)], verified_sample(e)); };
+  EpisodeVerifier verifier(&client, /*store=*/nullptr, {});
+  episodes = run_pipeline(std::move(episodes), {.verifier = &verifier, .on_verdict = report}).episodes;
   KernelBenchResults results = empty_results(level, problems);
-  for (size_t i = 0; i < programs.size(); ++i)
-    results.entries[programs[i].problem].samples.push_back(std::move(samples[i]));
+  for (const Episode& episode : episodes)
+    results.entries[problem_of(episode)].samples.push_back(verified_sample(episode));
   take_baselines_of_pairs(results);
   return results;
 }

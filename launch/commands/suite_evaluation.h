@@ -23,7 +23,9 @@ std::vector<KernelBenchTask> load_problems(const EvalSettings& settings);
 // cannot.
 void prepare_results(const SuiteSettings& suite);
 
-// KernelBench's own protocol with what it needs. Not movable: its parts refer to each other.
+// KernelBench's own protocol with what it needs. Not movable: its parts refer to each other. It is no stage
+// of the episode pipeline, because it runs trusted programs itself and yields KernelBench's records, not
+// verdicts.
 class StockGrader {
  public:
   // Throws Error(kUnavailable) if this machine cannot. `python` and `bwrap`: as of a verifier.
@@ -46,7 +48,7 @@ class StockGrader {
   StockEvaluator evaluator_;
 };
 
-// By our verifier, all under way at once; prints a line for each as it is ready.
+// By our verifier: the episode pipeline without generation. Prints a line for each as it is ready.
 KernelBenchResults grade_natively(VerifierClient& client, int64_t level,
                                   const std::vector<KernelBenchTask>& problems,
                                   const std::vector<KernelBenchProgram>& programs);

@@ -225,6 +225,62 @@ RunEnd run_with_advice(TrainingRun& training, const LearnerCommand& command, con
   }
 }
 
+// `--dry-run`, on rank 0.
+void print_plan(const LoadedRun& run, int ranks) {
+  std::cout << run.document.resolved_yaml()
+            << "\n# reward: " << (has_reward(run.settings) ? run.rewards.rule_names() : "none") << "\n"
+            << as_comment(derived_numbers(run.settings, ranks));
+  for (const std::string& note : notes_on(run)) std::cout << as_comment(note);
+  std::cout << std::flush;
+}
+
+// Collective: logs what has no effect, and sets up signals and threads of this process.
+void prepare_rank(const LoadedRun& run, ControlPlane& control) {
+  const bool first = control.rank() == 0;
+  if (first)
+    for (const std::string& note : notes_on(run)) log_warning(note);
+  install_stop_handler(first ? "stopping after this step; again to end now" : "");
+  at::set_num_threads(static_cast<int>(run.settings.threads_per_rank));
+  report_bindings(control, run.settings.threads_per_rank);
+}
+
+// The verifiers of a run, as its ranks reach them; none if nothing is to be verified.
+struct RunVerifier {
+  std::unique_ptr<EmbeddedVerifier> server;  // on rank 0, if the configuration names no address
+  std::unique_ptr<VerifierClient> client;
+  std::string basis;  // common_grading_basis()
+};
+
+// Collective. Fills in the addresses of an embedded server.
+RunVerifier start_verifier(const LearnerCommand& command, LoadedRun& run, ControlPlane& control) {
+  RunVerifier verifier;
+  RunSettings& settings = run.settings;
+  if (!settings.needs_verifier()) return verifier;
+  verifier.server = share_embedded_verifier(command.config_path, command.overrides,
+                                            (settings.directory / "verifier.log").string(), control,
+                                            settings.verifier.addresses);
+  verifier.client = std::make_unique<VerifierClient>(settings.verifier);
+  if (control.rank() == 0)
+    log_info("verifier: ", settings.verifier.addresses.front(), verifier.server ? " (embedded)" : "");
+  verifier.basis = common_grading_basis(*verifier.client, settings.verifier, control, times_by(run));
+  return verifier;
+}
+
+// The rest is printed on rank 0.
+void print_finished_before(const std::string& place) {
+  std::cout << "the run in " << place
+            << " has finished; more steps of its last stage extend it, another run.directory is for a new one"
+            << std::endl;
+}
+
+void print_end(RunEnd end, const std::string& place, const std::string& time) {
+  std::cout << (end == RunEnd::kStopped ? concat("stopped after ", time, " and saved in ", place,
+                                                 "; the same command goes on from there")
+                                        : concat("finished in ", time, "; results in ", place,
+                                                 "; for a page of them: bicrl report ", place))
+            << std::endl;
+}
+
 int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   ControlPlane& control = ranks.control;
   const bool first = control.rank() == 0;
@@ -233,13 +289,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   if (run.settings.trainer.deterministic) require_determinism();
   RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.pairs);
   if (command.dry_run) {
-    if (first)
-      std::cout << run.document.resolved_yaml()
-                << "\n# reward: " << (has_reward(run.settings) ? run.rewards.rule_names() : "none") << "\n"
-                << as_comment(derived_numbers(run.settings, control.size()));
-    if (first)
-      for (const std::string& note : notes_on(run)) std::cout << as_comment(note);
-    std::cout << std::flush;
+    if (first) print_plan(run, control.size());
     require_startable(run, inputs, control);
     return static_cast<int>(ExitCode::kOk);
   }
@@ -250,18 +300,10 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   const Stopwatch watch;
   expect_like_machines(control, policy_device(run.settings.policy, control.local_rank()).is_cuda());
   expect_equal_on_ranks(control, "configuration", run.document.resolved_yaml() + run.rewards.resolved_yaml());
-  if (first)
-    for (const std::string& note : notes_on(run)) log_warning(note);
-  install_stop_handler(first ? "stopping after this step; again to end now" : "");
-  at::set_num_threads(static_cast<int>(run.settings.threads_per_rank));
-  report_bindings(control, run.settings.threads_per_rank);
+  prepare_rank(run, control);
   const OpenedRun opened = open_run(command, run, control);
   if (opened.finished) {
-    if (first)
-      std::cout
-          << "the run in " << run.settings.directory.string()
-          << " has finished; more steps of its last stage extend it, another run.directory is for a new one"
-          << std::endl;
+    if (first) print_finished_before(run.settings.directory.string());
     return static_cast<int>(ExitCode::kOk);
   }
   expect_shared_folder(control, run.settings.directory);
@@ -269,17 +311,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   if (decided && decided->generators > 0)
     layout = lay_out(run.settings, inputs, control, decided->generators);
   if (first) log_info(layout.memory);
-  std::unique_ptr<EmbeddedVerifier> server;
-  std::unique_ptr<VerifierClient> verifier;
-  std::string verifier_basis;
-  if (run.settings.needs_verifier()) {
-    server = share_embedded_verifier(command.config_path, command.overrides,
-                                     (run.settings.directory / "verifier.log").string(), control,
-                                     run.settings.verifier.addresses);
-    verifier = std::make_unique<VerifierClient>(run.settings.verifier);
-    if (first) log_info("verifier: ", run.settings.verifier.addresses.front(), server ? " (embedded)" : "");
-    verifier_basis = common_grading_basis(*verifier, run.settings.verifier, control, times_by(run));
-  }
+  const RunVerifier verifier = start_verifier(command, run, control);
   MeasuredTensors& tensors = ranks.make_tensors(policy_device(run.settings.policy, control.local_rank()));
   tensors.set_wait_limit(run.settings.trainer.wait_limit_s);
   std::optional<PlacementTrial> trial;
@@ -287,8 +319,8 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   std::optional<TrainingRun> training;
   const auto train = [&](const fs::path& checkpoint) {
     training.emplace(layout.settings, std::move(inputs),
-                     make_run_ranks(layout.settings, layout.placement, ranks, tensors), verifier.get(),
-                     verifier_basis, run.rewards, opened.directory.get(), checkpoint, stop_requested,
+                     make_run_ranks(layout.settings, layout.placement, ranks, tensors), verifier.client.get(),
+                     verifier.basis, run.rewards, opened.directory.get(), checkpoint, stop_requested,
                      std::exchange(trial, std::nullopt));
     return run_with_advice(*training, command, run.settings);
   };
@@ -305,14 +337,8 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     end = train(latest_checkpoint(run.settings, control));
   }
   if (first) {
-    const std::string place = run.settings.directory.string();
-    const std::string time = time_text(watch.seconds(), seconds_before);
     if (end == RunEnd::kFinished) opened.directory->mark_finished();
-    std::cout << (end == RunEnd::kStopped ? concat("stopped after ", time, " and saved in ", place,
-                                                   "; the same command goes on from there")
-                                          : concat("finished in ", time, "; results in ", place,
-                                                   "; for a page of them: bicrl report ", place))
-              << std::endl;
+    print_end(end, run.settings.directory.string(), time_text(watch.seconds(), seconds_before));
   }
   return static_cast<int>(end == RunEnd::kStopped ? ExitCode::kInterrupted : ExitCode::kOk);
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/config/config.h"
@@ -30,10 +31,8 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(5);
 
-Episode candidate(const Task& task, const std::string& program, size_t number) {
-  Episode episode{.key = {.group = static_cast<int64_t>(number)}, .task = &task, .task_id = task.id};
-  episode.last().program = program;
-  return episode;
+Episode candidate(const Task& task, std::string program, size_t number) {
+  return candidate_episode(task, std::move(program), {.group = static_cast<int64_t>(number)});
 }
 
 std::vector<Episode> known_programs_of(const VerifyCommand& command, const std::vector<Task>& tasks) {

@@ -3,17 +3,13 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
-#include <optional>
+#include <utility>
 
+#include "episode/episode_pipeline.h"
 #include "sandbox/mutation/mutant.h"
 
 namespace bicrl {
 namespace {
-
-struct Entry {
-  const Task* task;
-  Mutant mutant;
-};
 
 // How the mutants of one kind ended.
 struct Tally {
@@ -21,12 +17,21 @@ struct Tally {
   std::map<std::string, int> classes;  // of the killed
 };
 
-std::vector<Entry> all_mutants(const std::vector<SoundProgram>& programs) {
-  std::vector<Entry> entries;
-  for (const SoundProgram& sound : programs)
-    for (Mutant& mutant : mutants_of(sound.program)) entries.push_back({sound.task, std::move(mutant)});
-  return entries;
-}
+// An episode's key numbers its mutant.
+struct MutantBatch {
+  std::vector<Mutant> mutants;  // their programs are in the episodes
+  std::vector<Episode> episodes;
+
+  explicit MutantBatch(const std::vector<SoundProgram>& programs) {
+    for (const SoundProgram& sound : programs)
+      for (Mutant& mutant : mutants_of(sound.program)) {
+        const auto number = static_cast<int64_t>(mutants.size());
+        episodes.push_back(candidate_episode(*sound.task, std::move(mutant.program), {.group = number}));
+        mutants.push_back(std::move(mutant));
+      }
+  }
+  const Mutant& of(const Episode& episode) const { return mutants[static_cast<size_t>(episode.key.group)]; }
+};
 
 std::string end_of(const Verdict& verdict) {
   if (verdict.correct) return "survived";
@@ -45,10 +50,9 @@ void count(const Verdict& verdict, Tally& tally) {
   ++tally.classes[verdict.fault_class.empty() ? "wrong" : verdict.fault_class];
 }
 
-void print_survivor(const Entry& entry) {
-  std::cout << "  survives: " << entry.task->id << " line " << entry.mutant.line << ", " << entry.mutant.kind
-            << ": " << entry.mutant.before << (entry.mutant.after.empty() ? " is gone" : " -> ")
-            << entry.mutant.after << std::endl;
+void print_survivor(const std::string& task_id, const Mutant& mutant) {
+  std::cout << "  survives: " << task_id << " line " << mutant.line << ", " << mutant.kind << ": "
+            << mutant.before << (mutant.after.empty() ? " is gone" : " -> ") << mutant.after << std::endl;
 }
 
 void print_table(const std::map<std::string, Tally>& tallies) {
@@ -73,31 +77,30 @@ void print_table(const std::map<std::string, Tally>& tallies) {
 }  // namespace
 
 nlohmann::json verify_mutants(VerifierClient& client, const std::vector<SoundProgram>& programs) {
-  const std::vector<Entry> entries = all_mutants(programs);
+  MutantBatch batch(programs);
   std::cout << "\n"
-            << entries.size() << " mutants of " << programs.size() << " correct programs" << std::endl;
-  for (size_t i = 0; i < entries.size(); ++i)
-    client.submit({.request_id = std::to_string(i),
-                   .task_id = entries[i].task->id,
-                   .pytorch_code = entries[i].task->pytorch_code,
-                   .program = entries[i].mutant.program,
-                   .reduced_sizes = entries[i].task->reduced_sizes});
+            << batch.mutants.size() << " mutants of " << programs.size() << " correct programs" << std::endl;
+  const auto print_if_correct = [&](const Episode& episode) {
+    if (episode.last().is_correct()) print_survivor(episode.task_id, batch.of(episode));
+  };
+  EpisodeVerifier verifier(&client, /*store=*/nullptr, {});
+  const std::vector<Episode> verified =
+      run_pipeline(std::move(batch.episodes), {.verifier = &verifier, .on_verdict = print_if_correct})
+          .episodes;
   nlohmann::json report(nlohmann::json::value_t::array);
   std::map<std::string, Tally> tallies;
-  while (client.pending() > 0) {
-    const std::optional<Verdict> verdict = client.next(std::chrono::seconds(5));
-    if (!verdict) continue;
-    const Entry& entry = entries[std::stoul(verdict->request_id)];
-    count(*verdict, tallies[entry.mutant.kind]);
-    if (verdict->correct) print_survivor(entry);
-    report.push_back({{"task_id", entry.task->id},
-                      {"kind", entry.mutant.kind},
-                      {"line", entry.mutant.line},
-                      {"before", entry.mutant.before},
-                      {"after", entry.mutant.after},
-                      {"end", end_of(*verdict)},
-                      {"fault_class", verdict->fault_class},
-                      {"diagnostics", verdict->diagnostics}});
+  for (const Episode& episode : verified) {
+    const Mutant& mutant = batch.of(episode);
+    const Verdict& verdict = *episode.last().verdict;
+    count(verdict, tallies[mutant.kind]);
+    report.push_back({{"task_id", episode.task_id},
+                      {"kind", mutant.kind},
+                      {"line", mutant.line},
+                      {"before", mutant.before},
+                      {"after", mutant.after},
+                      {"end", end_of(verdict)},
+                      {"fault_class", verdict.fault_class},
+                      {"diagnostics", verdict.diagnostics}});
   }
   print_table(tallies);
   return report;

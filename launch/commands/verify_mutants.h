@@ -1,4 +1,5 @@
-// `bicrl verify --mutate`: small changes to programs that are correct, each of which should be found out.
+// `bicrl verify --mutate`: verifies mutants of correct programs by the episode pipeline, and reports which
+// stay correct. Used by one thread.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,8 +15,8 @@ struct SoundProgram {
   std::string program;
 };
 
-// Verifies all their mutants, prints the ones that stay correct and a table by kind, and returns both for a
-// report. Mutants that do not compile are no programs, and counted apart.
+// Verifies all their mutants, prints those that stay correct as they are found and a table by kind, and
+// returns an entry for each, in the order of mutants_of(). Mutants that do not compile are counted apart.
 nlohmann::json verify_mutants(VerifierClient& client, const std::vector<SoundProgram>& programs);
 
 }  // namespace bicrl

@@ -1,5 +1,5 @@
-// What each configuration key sets, in one line. The only text of docs/configuration.md that is written by
-// hand.
+// The meaning of each configuration key, in one line. The only text of docs/configuration.md that is written
+// by hand.
 #pragma once
 #include <span>
 #include <string_view>

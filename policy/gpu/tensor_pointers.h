@@ -1,4 +1,4 @@
-// Tensors as kernels take them.
+// Tensors as typed pointers for kernels.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <c10/cuda/CUDAStream.h>

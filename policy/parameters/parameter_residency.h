@@ -1,6 +1,6 @@
-// Who makes the values of a group of parameters present for the transformer, if they are not there all the
-// time (sharded parameters are gathered for the time in which they are used). Called in the order of the
-// forward, and backwards again in the backward pass, by the thread that runs it.
+// The interface that makes a group's parameters present while the transformer reads them, where they are
+// sharded and must be gathered first. Called in the order of the forward, and backwards again in the backward
+// pass, by the thread that runs it.
 #pragma once
 #include <cstdint>
 

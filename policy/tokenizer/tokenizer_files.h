@@ -1,4 +1,4 @@
-// What a tokenizer's files say, whichever of the two Hugging Face forms they have.
+// Reads a tokenizer's files, in either of the two Hugging Face forms, into one specification.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What all pictures share: a frame with axes, and the places of values in it. Pure functions.
+// The frame of a chart: axes, legend, and the places of values. Pure functions.
 #pragma once
 #include <string>
 #include <vector>

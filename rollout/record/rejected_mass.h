@@ -1,5 +1,5 @@
-// Which ids a position that stayed masked cannot have drawn, because they would have been accepted, and the
-// mass that is left. Compares what the sampler compared: confidences in fp32, of equal ones the position.
+// The ids that a position which stayed masked cannot have drawn, as they would have been accepted, and the
+// mass of all others. Compares what the sampler compared: confidences in fp32, of equal ones the position.
 // Pure functions; thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,5 @@
-// Which cores boxes run on, where some are set aside for processes that feed GPUs: those must not wait for a
-// core until a compiler's time slice is over. Plain data.
+// Divides cores between boxes and the processes that feed GPUs, which must not wait for a core until a
+// compiler's time slice is over. Plain data.
 #pragma once
 #include <sched.h>
 

@@ -1,5 +1,5 @@
-// What a framework's operators cost a device: counters of the kernels that libraries would launch for them,
-// so that a task's reference is modelled by the same tables as a candidate. Pure functions.
+// Counters of the kernels that libraries launch for a reference's operators, so that the same tables model a
+// task's reference and a candidate. Pure functions.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

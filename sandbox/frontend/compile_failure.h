@@ -1,4 +1,4 @@
-// What a failed compilation of the host part says about a candidate.
+// Classifies a failed compilation of the host part as a fault of the program.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Why the oracle has no answer to a task. Plain values.
+// The reason for which the oracle has no answer to a task. Plain values.
 #pragma once
 #include <string>
 

@@ -1,5 +1,5 @@
-// Where a candidate's kernels run. The pipeline knows no backend's name: it hands over a trace, the device
-// code, and secret inputs, and gets outputs, who wrote them, and faults.
+// The interface of backends, which run candidates' kernels. The pipeline knows none by name: it hands over a
+// trace, the device code, and secret inputs, and gets outputs, who wrote them, and faults.
 #pragma once
 #include <cstdint>
 #include <functional>

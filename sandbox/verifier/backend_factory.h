@@ -1,4 +1,4 @@
-// How a pipeline comes to its backend, which it knows by the interface alone.
+// Factories of backends, which a pipeline knows by their interface alone.
 #pragma once
 #include <functional>
 #include <memory>

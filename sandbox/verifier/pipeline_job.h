@@ -1,5 +1,5 @@
-// What one attempt of a pipeline works on. Internal to pipeline*.cpp. Not thread-safe: an attempt has its
-// own.
+// The state of one attempt to verify a program. Internal to pipeline*.cpp. Not thread-safe: each attempt has
+// its own.
 #pragma once
 #include <algorithm>
 #include <memory>

@@ -25,7 +25,7 @@ const SyntheticOperator* special_of(const std::vector<std::string>& composition)
   return nullptr;
 }
 
-bool width_is_shown(const std::string& first, const SyntheticOperator* special, const Technique& technique) {
+bool is_known_width(const std::string& first, const SyntheticOperator* special, const Technique& technique) {
   if (technique.width == 1) return true;
   if (!special) return (technique.width == 4) == in_half("packs of four", first);
   if (special->kind == OperatorKind::kRowVector) return false;
@@ -35,14 +35,14 @@ bool width_is_shown(const std::string& first, const SyntheticOperator* special, 
   return technique.reduction == "none";
 }
 
-bool map_is_shown(const std::string& map, const SyntheticOperator* special) {
+bool is_known_map(const std::string& map, const SyntheticOperator* special) {
   if (map == "unchecked" || map == "tile-unchecked") return !special;
   if (map == "stride") return !special || special->kind == OperatorKind::kStencil;
   if (map == "row") return special && special->kind == OperatorKind::kRowVector;
   return true;
 }
 
-bool reduction_is_shown(const SyntheticOperator& special, const Technique& technique) {
+bool is_known_reduction(const SyntheticOperator& special, const Technique& technique) {
   const std::string& how = technique.reduction;
   const bool softmax = special.kind == OperatorKind::kSoftmax;
   if (softmax && technique.passes < 3) return how == "tree" || (how == "none" && technique.passes == 2);
@@ -51,30 +51,30 @@ bool reduction_is_shown(const SyntheticOperator& special, const Technique& techn
   return how == "none" || how == "tree";
 }
 
-// Whether is_shown() can be asked about the operators.
+// Whether is_known_technique() can be asked about the operators.
 bool is_synthesised(const std::vector<std::string>& composition) {
   return !composition.empty() && std::ranges::all_of(composition, find_synthetic_operator);
 }
 
 }  // namespace
 
-bool is_shown(const std::vector<std::string>& composition, const Technique& technique) {
+bool is_known_technique(const std::vector<std::string>& composition, const Technique& technique) {
   BICRL_CHECK(!composition.empty(), "a composition has operators");
   const SyntheticOperator* special = special_of(composition);
   const bool fuses = technique.kernels < static_cast<int>(composition.size());
   if (fuses && !in_half("fused", composition.back())) return false;
-  if (!width_is_shown(composition.front(), special, technique)) return false;
-  if (special && !technique.reduction.empty() && !reduction_is_shown(*special, technique)) return false;
+  if (!is_known_width(composition.front(), special, technique)) return false;
+  if (special && !technique.reduction.empty() && !is_known_reduction(*special, technique)) return false;
   return std::ranges::all_of(technique.maps,
-                             [&](const std::string& map) { return map_is_shown(map, special); });
+                             [&](const std::string& map) { return is_known_map(map, special); });
 }
 
-std::optional<ProgramWay> way_of(const Task& task, std::string_view program) {
+std::optional<ProgramTechnique> program_technique(const Task& task, std::string_view program) {
   if (!is_synthesised(task.composition)) return std::nullopt;
   std::optional<Technique> technique = read_technique(program);
   if (!technique) return std::nullopt;
-  const bool shown = is_shown(task.composition, *technique);
-  return ProgramWay{std::move(*technique), shown};
+  const bool is_novel = !is_known_technique(task.composition, *technique);
+  return ProgramTechnique{std::move(*technique), is_novel};
 }
 
 void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed,
@@ -86,8 +86,9 @@ void write_known_programs(const std::vector<ChainStep>& chain, Shape shape, std:
   task.middle = plain.middle;
   task.suffix = plain.suffix;
   forms.erase(forms.begin());
-  std::erase_if(forms,
-                [&](const Form& form) { return !is_shown(task.composition, technique_of(chain, form)); });
+  std::erase_if(forms, [&](const Form& form) {
+    return !is_known_technique(task.composition, technique_of(chain, form));
+  });
   RandomStream(mix_key(mix_key(0, "known programs"), task.pytorch_code)).shuffle(forms);
   forms.resize(std::min(forms.size(), most));
   std::ranges::stable_sort(forms, std::greater(),

@@ -1,5 +1,5 @@
 // Synthesised tasks: PyTorch operators composed into small modules, each with CUDA programs in the published
-// form: a plain one and faster ones, of which some are held back (tasks/synthetic/known_programs.h).
+// form: a plain one and faster ones, of which some stay novel (tasks/synthetic/known_programs.h).
 // Deterministic by seed. Pure functions.
 //
 // A composition is the ordered tuple of a task's operators (constants and shapes do not count). On which side

@@ -286,12 +286,12 @@ TEST_CASE("of every family some techniques are shown and some held back, in the 
         const Example example{chain, {64, 16}};
         for (const Form& form : example.forms()) {
           const Technique technique = technique_of(chain, form);
-          const bool is = is_shown(example.composition(), technique);
+          const bool is = is_known_technique(example.composition(), technique);
           ++(is ? shown : held_back)[family_of(example.composition())];
           add_parts(technique, all_parts);
           if (is) add_parts(technique, shown_parts);
         }
-        CHECK(is_shown(example.composition(), technique_of(chain, plain_form(chain))));
+        CHECK(is_known_technique(example.composition(), technique_of(chain, plain_form(chain))));
       }
     }
   }
@@ -308,7 +308,7 @@ TEST_CASE("of every family some techniques are shown and some held back, in the 
 
 TEST_CASE("the best form of some families is never shown to them", "[forms]") {
   const auto technique = [](const std::vector<ChainStep>& chain, const Form& form) {
-    return is_shown(Example{chain, {}}.composition(), technique_of(chain, form));
+    return is_known_technique(Example{chain, {}}.composition(), technique_of(chain, form));
   };
   const auto warp = [](int width, SoftmaxPasses passes = SoftmaxPasses::kThree) {
     return Form{.fused = true,
@@ -348,7 +348,7 @@ TEST_CASE("tasks know the plain program and shown ones from expensive to cheap",
         const auto technique = read_technique(known.cuda_code);
         REQUIRE(technique);
         CHECK(technique->text() == known.technique);
-        CHECK(is_shown(task.composition, *technique));
+        CHECK(is_known_technique(task.composition, *technique));
         CHECK(known.suffix == task.suffix);
         CHECK(known.prefix == task.prefix);
       }

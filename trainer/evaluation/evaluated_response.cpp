@@ -45,9 +45,9 @@ EvaluatedResponse evaluated_response(const Episode& episode) {
   found.tokens = turn.rollout.scored_tokens();
   found.program = turn.program;
   if (!verdict.correct) return found;
-  if (const auto way = way_of(*episode.task, turn.program)) {
-    found.technique = way->technique.text();
-    found.novel = !way->shown;
+  if (const auto used = program_technique(*episode.task, turn.program)) {
+    found.technique = used->technique.text();
+    found.novel = used->is_novel;
   }
   found.speedup = trusted_speedup(verdict);
   found.candidate_ms = verdict.candidate_ms;

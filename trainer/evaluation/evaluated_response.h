@@ -27,8 +27,8 @@ struct EvaluatedResponse {
   std::string clock;      // of the times: kModelClock if they are modelled
   std::string costed_at;  // sizes that they are of, as in a verdict
   std::string bound_by;   // of modelled times: "memory", "issue", "latency", "launch"
-  // Of a correct program of a synthesised task: how it computes (tasks/synthetic/technique.h; empty if it is
-  // not of that grammar), and whether known programs of these operators are held back from it (is_shown()).
+  // Of a correct program of a synthesised task (known_programs.h); empty if it is not of that grammar, and
+  // novel if no known program of these operators may use it.
   std::string technique;
   bool novel = false;
   std::string program;

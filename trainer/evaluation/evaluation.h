@@ -48,12 +48,12 @@ struct HeldOutFigures {
   double log_speedup_spread = 0;  // standard deviation of their logarithms
   double fast_1 = 0;              // share of the responses, as above, that are correct and faster than eager
   double fast_2 = 0;              // likewise, and more than twice as fast
-  double novel_rate = 0;     // share that is correct in a way that nobody showed (EvaluatedResponse::novel)
-  int64_t rewarded = 0;      // responses with a reward; 0 where nothing is rewarded
-  double reward_mean = 0;    // of these
-  double reward_spread = 0;  // their standard deviation
-  int64_t unverified = 0;    // responses without a verdict: infrastructure
-  int64_t undecided = 0;     // that cannot be graded here; rates are over all but these two
+  double novel_rate = 0;          // share that is correct by a novel technique (EvaluatedResponse::novel)
+  int64_t rewarded = 0;           // responses with a reward; 0 where nothing is rewarded
+  double reward_mean = 0;         // of these
+  double reward_spread = 0;       // their standard deviation
+  int64_t unverified = 0;         // responses without a verdict: infrastructure
+  int64_t undecided = 0;          // that cannot be graded here; rates are over all but these two
   std::string unverified_reason{};  // of one of them
   std::map<std::string, int64_t> fault_classes;
   double seconds = 0;

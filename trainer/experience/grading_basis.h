@@ -1,4 +1,4 @@
-// What grades a run: asked of its verifiers before the first verdict.
+// Asks the verifiers of a run, before the first verdict, what verdicts depend on.
 #pragma once
 #include <string>
 

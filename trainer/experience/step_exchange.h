@@ -1,5 +1,5 @@
-// What ranks tell each other of a step's responses, in one exchange a round: whatever a rank needs to know of
-// the others before it asks another round or takes part in the update.
+// The exchange between ranks of a step's responses, once a round: each rank's report, which all need before
+// another round or the update.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Paths in configuration files.
+// Finds files and folders that a configuration names.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-// Which prompts fit the policy: tasks whose prompts are too long are left out when a run starts, and told.
+// Leaves out and reports, when a run starts, the tasks whose prompts do not fit the policy.
 #pragma once
 #include <vector>
 

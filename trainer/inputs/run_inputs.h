@@ -1,5 +1,5 @@
-// What a training run reads besides its configuration and its policy's weights. Loaded before anything starts
-// that takes time, so that a file that is wrong is told at once.
+// Inputs of a training run besides its configuration and weights. Loaded before anything starts that takes
+// time, so that a broken file is reported at once.
 #pragma once
 #include "policy/tokenizer/tokenizer.h"
 #include "trainer/inputs/pair_source.h"

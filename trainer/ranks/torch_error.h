@@ -1,4 +1,4 @@
-// What went wrong, for a person: torch's own errors without the stack that they carry.
+// An exception's message without the stack that torch's own errors carry.
 #pragma once
 #include <exception>
 #include <string>

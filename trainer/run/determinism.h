@@ -1,5 +1,5 @@
-// One run, twice the same bits: on GPUs some operations add in an order that changes from run to run, and
-// libraries choose among algorithms by timing them.
+// Makes equal runs equal to the bit: on GPUs some operations add in an order that changes from run to run,
+// and libraries choose among algorithms by timing them.
 #pragma once
 
 namespace bicrl {

@@ -1,4 +1,4 @@
-// What the parts of a run work with: its phases, and what steps, evaluates and saves.
+// References to what the parts of a run share. Owns nothing.
 #pragma once
 #include <functional>
 #include <vector>

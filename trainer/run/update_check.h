@@ -1,4 +1,4 @@
-// Whether training can go on after an update. Pure function.
+// Checks after an update whether training can go on. Pure function.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// How much of training's memory ranks divide among them. Plain values; thread-safe.
+// The parts of training's memory that ranks divide among them. Plain values; thread-safe.
 #pragma once
 #include <cstdint>
 

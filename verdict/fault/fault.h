@@ -1,5 +1,5 @@
-// What has kept a program from the next step of its verification, and whose fault it is: the one value by
-// which all parts of the verifier say it. A plain value.
+// The fault that ends a program's verification, and who is to blame: the one value by which all parts of the
+// verifier say it. A plain value.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// How the files that start the kernels of attention to packs share the work.
+// The Hopper kernels of attention to packs, for the file that chooses between forms.
 #pragma once
 #include "policy/gpu/pack_attention/pack_attention.h"
 

@@ -1,4 +1,4 @@
-// What of a candidate's compiler flags (load_inline's extra_cuda_cflags, extra_cflags) means something here.
+// Translates a candidate's compiler flags (load_inline's extra_cuda_cflags, extra_cflags) for NVRTC.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// What becomes of the headers that a candidate includes, and which ones its text needs.
+// Decides which headers of a candidate are covered, and which ones its text needs.
 #pragma once
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-// What a candidate's author may read of NVRTC's log.
+// Filters NVRTC's log for the candidate's author.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
-// Words that say where a function runs: nvcc's own, PyTorch's macros for them, and macros of the text that
-// stand for them (`#define HD __host__ __device__`). A macro that is defined several times, in branches of an
-// #if, says what any of them says.
+// Execution space specifiers: nvcc's own words, PyTorch's macros for them, and macros of the text that stand
+// for them (`#define HD __host__ __device__`). A macro that is defined several times, in branches of an #if,
+// has the marks of all its definitions.
 #pragma once
 #include <map>
 #include <string_view>

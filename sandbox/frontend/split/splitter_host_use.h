@@ -1,5 +1,5 @@
-// What nvcc refuses about the two sides of a text, while NVRTC, for which everything is device code here,
-// does not. (Calls of host functions: sandbox/frontend/device/host_calls.h.)
+// Finds misuses of host and device code that nvcc refuses and NVRTC, which takes all of a text for device
+// code, does not. (Calls of host functions: sandbox/frontend/device/host_calls.h.)
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What an error of the driver says about whom. Pure function.
+// Maps errors of the driver to fault classes of the program. Pure functions.
 #pragma once
 #include <optional>
 #include <string>

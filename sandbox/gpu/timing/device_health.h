@@ -1,4 +1,4 @@
-// What a device says of itself beside its work. Plain values.
+// Clocks, throttle reasons and tenants of a device. Plain values.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// What times of interleaved runs say. Pure functions; nothing is assumed of how times are distributed, as
-// they have spikes to one side and steps.
+// Statistics of interleaved runs, and when a window has enough pairs. Pure functions; they assume no
+// distribution of times, which have spikes to one side and steps.
 #pragma once
 #include <cstddef>
 #include <span>

@@ -1,4 +1,4 @@
-// The races of a run, and whether they matter. Owned by whoever makes the run.
+// Finds the races of one run, and whether they can change its result. Owned by the run's maker.
 #pragma once
 #include <functional>
 #include <optional>

@@ -1,4 +1,4 @@
-// What the detector has at hand while it looks at one access. Internal to race_*.cpp.
+// The race detector's state while it looks at one access. Internal to race_*.cpp.
 #pragma once
 #include <cstring>
 #include <map>

@@ -1,5 +1,5 @@
-// What the calls of a trace have in common: whether a further call can answer otherwise than the first. Pure
-// functions of a checked trace.
+// Compares the calls of a trace: whether a further one can answer otherwise than the first. Pure functions of
+// a checked trace.
 #pragma once
 #include <cstdint>
 #include <vector>

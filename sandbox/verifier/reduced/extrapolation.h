@@ -1,5 +1,5 @@
-// What a program's launches would do at a size that nobody runs: counters of two smaller ones, where blocks
-// do the same at both and more of them are launched. Pure functions.
+// Extrapolates launch counters from two reduced sizes to the task's own, which nobody runs, where blocks do
+// the same at both and more of them are launched. Pure functions.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -145,6 +145,7 @@ with folder() as temporary:
     expect(code == 1 and f"{len(mutants)} mutants of 1 correct programs" in out, "mutants of the correct program", code, out, err)
     ends = [(m["kind"], m["end"]) for m in mutants]
     expect(ends and all(m["task_id"] == "good" and m["line"] > 0 for m in mutants), "each says where it is", mutants)
+    expect([kind for kind, _ in ends] == ["bound_shortened", "bound_widened", "comparison_turned"], "in the order of mutants_of()", ends)
     expect(("bound_shortened", "killed") in ends and out.count("survives:") == sum(end == "survived" for _, end in ends),
            "killed ones are counted, the others listed", out)
 

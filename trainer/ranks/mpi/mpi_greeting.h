@@ -1,6 +1,6 @@
-// What ranks tell each other before they enter a collective operation, so that ranks which have parted throw,
-// and those that do not come are known by name. A greeting goes from each rank directly to each of its peers.
-// Not thread-safe.
+// Greetings of ranks before they enter a collective operation, so that ranks which have parted throw, and
+// those that do not come are known by name. A greeting goes from each rank directly to each of its peers. Not
+// thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// What a supervised update was made of, written down for whoever looks for the cause of a bad one.
+// Writes the samples of a supervised update to the run directory, to find the cause of a bad one.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// What reinforcement did to one program, for a person: a held-out task's answer before and after, side by
-// side. Pure functions.
+// A held-out task's program before and after reinforcement, side by side as text for a person. Pure
+// functions.
 #pragma once
 #include <optional>
 #include <string>

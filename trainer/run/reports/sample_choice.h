@@ -1,4 +1,4 @@
-// Which responses of a step samples.jsonl keeps with their texts: what a person looks for later. Pure
+// Chooses the responses of a step that samples.jsonl keeps with their texts, for a person to read. Pure
 // functions.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What can be wrong with a kernel's run, exactly. Plain values.
+// A fault in a kernel's run, and the exception that carries it. Plain values.
 #pragma once
 #include <cstdint>
 #include <stdexcept>

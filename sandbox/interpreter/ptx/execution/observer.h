@@ -1,5 +1,5 @@
-// Whoever wants to know what a launch does to memory, and who waits for whom: looks for races, counts. A grid
-// that has no observer pays one branch for each operation of a warp group on memory.
+// The interface of observers, which see a launch's memory accesses and synchronisation: races, counters. A
+// grid that has no observer pays one branch for each operation of a warp group on memory.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the parts of the parser share, and the limits that they keep to.
+// The state that the parts of the parser share, and the limits that they keep to.
 #pragma once
 #include <cstdint>
 #include <map>
