@@ -62,7 +62,7 @@ LoadedRun load_run(const LearnerCommand& command) {
   const VerifierOptions server =
       VerifierOptions::from_config(document.root().section("verifier").section("server"));
   document.finish();
-  if (command.name == "sft" && settings.warm_up.steps == 0)
+  if (command.name == "sft" && !settings.warm_up.is_enabled())
     document.root().section("warm_up").reject("steps",
                                               "`bicrl sft` runs the warm-up, and this one has no steps");
   // Where nothing is rewarded, any rule will do.
@@ -93,6 +93,8 @@ std::vector<std::string> notes_on(const LoadedRun& run) {
     notes.push_back("evaluation.max_new_tokens has no effect with 'tasks: 0'");
   if (run.settings.evaluation.tasks == 0 && run.settings.evaluation.every_steps > 0)
     notes.push_back("evaluation.every_steps has no effect with 'tasks: 0'");
+  if (run.settings.evaluation.tasks == 0 && run.settings.evaluation.every_epochs > 0)
+    notes.push_back("evaluation.every_epochs has no effect with 'tasks: 0'");
   if (run.settings.evaluation.tasks == 0 && run.settings.evaluation.last_phase_alone)
     notes.push_back("evaluation.phases has no effect with 'tasks: 0'");
   return notes;
@@ -288,6 +290,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   run.settings.policy.verify = command.verify;
   if (run.settings.trainer.deterministic) require_determinism();
   RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.pairs);
+  run.settings.warm_up.expect_pairs(inputs.pair_samples.size());
   if (command.dry_run) {
     if (first) print_plan(run, control.size());
     require_startable(run, inputs, control);

@@ -77,7 +77,7 @@ constexpr const char* kTrainingOnFiles = R"(
 run: {directory: runs/example}
 policy: {config: policy.json, tokenizer: tokenizer}
 tasks: {train: [tasks.json]}
-warm_up: {pairs: {sources: [{file: pairs.jsonl}]}}
+warm_up: {epochs: 1, pairs: {sources: [{file: pairs.jsonl}]}}
 bench: {programs: programs.json}
 rollout: {strategy: entropy_bounded}
 stages: [{tasks: [tasks], reward: reward.yaml, rollout: {strategy: entropy_bounded}}]

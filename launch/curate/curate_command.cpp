@@ -34,7 +34,11 @@ class ServiceGrader : public curation::Grader {
       : client_(options), capacity_(static_cast<size_t>(options.max_in_flight)) {
     VerificationProtocol wishes = options.protocol;
     for (const Result<VerifierDescription>& answer : client_.describe(kPatience)) {
-      if (!answer) throw Error(answer.reason(), ExitCode::kUnavailable);
+      if (!answer)
+        throw Error(concat("no verifier answers: ", answer.reason(),
+                           ": is one started there (`bicrl verifier`)? Without 'verifier.addresses' this "
+                           "command starts one itself"),
+                    ExitCode::kUnavailable);
       wishes.measure_time =
           !answer.value().clock.empty();  // so that the clock is part of what verdicts depend on
       if (const std::string problem = verifier_problem(answer.value(), wishes); !problem.empty())

@@ -71,6 +71,7 @@ class VerifierClient::Engine {
   void finish_call(const Call& call);
   // A failed call to a server that speaks TLS where this client does not, or the other way round, says so.
   void explain_transport(size_t server, Problem& problem);
+  void note_answer(size_t server);
   void note_health(size_t server, const std::optional<Problem>& problem);
   void retry_or_give_up(const JobPointer& job, const Problem& problem);
   void give_up(const JobPointer& job, const std::string& reason);
@@ -91,8 +92,9 @@ class VerifierClient::Engine {
   std::vector<std::optional<Clock::time_point>>
       warned_;  // by server: its last failure, while it is in trouble
   std::vector<std::string>
-      transport_problems_;        // by server: what explain_transport() found, until it answers
-  std::deque<JobPointer> queue_;  // no call under way
+      transport_problems_;          // by server: what explain_transport() found, until it answers
+  std::vector<bool> has_answered_;  // by server: so it speaks what this client does
+  std::deque<JobPointer> queue_;    // no call under way
   std::unordered_map<std::string, JobPointer> jobs_;  // by key, until delivered
   std::unordered_map<Event*, std::unique_ptr<Event>> events_;
   int calls_ = 0;
@@ -108,7 +110,8 @@ VerifierClient::Engine::Engine(VerifierClientOptions options)
       memory_(static_cast<size_t>(options_.memory_verdicts)),
       pool_(options_.addresses.size(), Seconds(options_.backoff_s), Seconds(options_.max_backoff_s)),
       warned_(options_.addresses.size()),
-      transport_problems_(options_.addresses.size()) {
+      transport_problems_(options_.addresses.size()),
+      has_answered_(options_.addresses.size()) {
   if (options_.addresses.empty()) throw InputError("no verifier address is given");
   if (const std::string problem = address_problem(options_.addresses); !problem.empty())
     throw InputError(problem);
@@ -231,6 +234,9 @@ std::vector<Result<VerifierDescription>> VerifierClient::Engine::describe(std::c
     const std::string problem = transport_problem(options_.addresses[i], options_.access.given());
     results.push_back(problem.empty() ? describe_verifier(channels_[i], options_.addresses[i], timeout)
                                       : Result<VerifierDescription>::failure(problem));
+    if (!results.back()) continue;
+    const std::lock_guard lock(mutex_);
+    note_answer(i);
   }
   return results;
 }
@@ -289,7 +295,7 @@ void VerifierClient::Engine::finish_call(const Call& call) {
   if (problem && !problem->answered)
     explain_transport(call.server, *problem);
   else
-    transport_problems_[call.server].clear();
+    note_answer(call.server);
   note_health(call.server, problem);
   if (problem) {
     if (call.status.ok() && problem->answered) job->verdict = verdict;
@@ -299,8 +305,15 @@ void VerifierClient::Engine::finish_call(const Call& call) {
   deliver(job, verdict);
 }
 
-// With the mutex held, which a server that takes connections and says nothing can make last a second.
+void VerifierClient::Engine::note_answer(size_t server) {
+  transport_problems_[server].clear();
+  has_answered_[server] = true;
+}
+
+// With the mutex held, which a server that takes connections and says nothing can make last a second. One
+// that has answered dies or is started again: it closes connections without a word as one with TLS does.
 void VerifierClient::Engine::explain_transport(size_t server, Problem& problem) {
+  if (has_answered_[server]) return;
   std::string& known = transport_problems_[server];
   const bool is_down = problem.reason.find("Connection refused") != std::string::npos;
   if (known.empty() && !is_down)

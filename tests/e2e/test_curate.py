@@ -186,6 +186,8 @@ def verifier_that_dies(config, temporary):
     expect(code == 3 and "verifier" in err and address in err, "a verifier that dies is named", code, out, err)
     known = ledger.read_bytes()
     expect(b'"verdict"' in known, "verdicts until then are kept")
+    code, out, err = bicrl(*command)
+    expect(code == 3 and f"no verifier answers: {address}" in err and "is one started there" in err, "none is there: what to do", code, out, err)
     process, address = started_verifier("workers=1", *patient(60, prefix=""))
     # With the deadline of any run: this one is to end, however busy the machine is.
     command[3:] = [f"verifier.addresses=[{address}]"]

@@ -8,6 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -87,6 +88,36 @@ class DeafPort {
  private:
   int socket_;
   std::string address_;
+};
+
+// A port that takes connections and closes each without a word, as a server does that is dying.
+class ClosingPort {
+ public:
+  explicit ClosingPort(const std::string& address) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    place.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    const int on = 1;
+    REQUIRE(setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+    REQUIRE(bind(socket_, reinterpret_cast<sockaddr*>(&place), sizeof place) == 0);
+    REQUIRE(listen(socket_, 16) == 0);
+    thread_ = std::thread([this] {
+      for (int fd; (fd = accept(socket_, nullptr, nullptr)) >= 0; close(fd)) {
+        char preface[64];
+        [[maybe_unused]] const ssize_t count = read(fd, preface, sizeof preface);
+      }
+    });
+  }
+  ~ClosingPort() {
+    shutdown(socket_, SHUT_RDWR);
+    thread_.join();
+    close(socket_);
+  }
+
+ private:
+  int socket_;
+  std::thread thread_;
 };
 
 }  // namespace
@@ -280,6 +311,26 @@ TEST_CASE("a server that dies under a call and comes back loses nothing") {
   }
   CHECK(ids.size() == 8);
   CHECK(client.counters().retried >= 4);
+}
+
+TEST_CASE("a server that answered before and closes connections while it dies is asked again") {
+  FakeVerifier server;
+  auto options = options_for({server.address()});
+  options.max_attempts = 100000;
+  VerifierClient client(options);
+  SECTION("with a verdict") { CHECK(verify(client, "before", "p").correct); }
+  SECTION("with its description") { CHECK(client.describe(kPatience).at(0).ok()); }
+  server.stop();
+  std::optional<Verdict> early;
+  {
+    const ClosingPort dying(server.address());
+    client.submit(request("during", "q"));
+    wait_until([&] { return (early = client.next(10ms)).has_value() || client.counters().retried >= 2; });
+  }
+  INFO((early ? early->diagnostics : ""));
+  CHECK_FALSE(early.has_value());
+  server.start();
+  if (!early) CHECK(verdict_of(client).correct);
 }
 
 TEST_CASE("an infrastructure outcome is asked for again, ends masked, and is not remembered") {

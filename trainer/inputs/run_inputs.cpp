@@ -4,9 +4,10 @@ namespace bicrl {
 
 RunInputs RunInputs::load(const PolicySource& policy, const TaskSource& tasks, const PairSettings& pairs) {
   RunInputs inputs{.tokenizer = load_tokenizer(policy), .tasks = {}};
-  policy_config(policy, inputs.tokenizer);
+  const PolicyConfig config = policy_config(policy, inputs.tokenizer);
   inputs.tasks = TaskPool::load(tasks);
   inputs.pairs = load_pairs(pairs, tasks.prompt_style);
+  inputs.pair_samples = PairSamples(inputs.pairs, pairs, inputs.tokenizer, config);
   return inputs;
 }
 

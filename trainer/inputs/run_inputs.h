@@ -5,6 +5,7 @@
 #include "trainer/inputs/pair_source.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_pool.h"
+#include "trainer/update/packing/pair_samples.h"
 
 namespace bicrl {
 
@@ -12,6 +13,7 @@ struct RunInputs {
   Tokenizer tokenizer;
   TaskPool tasks;
   std::vector<PairSet> pairs{};
+  PairSamples pair_samples{};  // of those that fit
 
   // Throws InputError if a file is wrong, or tokenizer and policy do not fit together.
   static RunInputs load(const PolicySource& policy, const TaskSource& tasks, const PairSettings& pairs = {});

@@ -59,9 +59,12 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
   if (generators > 0 && ranks <= generators)
     text += concat(", too few for 'placement: split' with ", generators, " that generate");
   text += "\n";
-  if (settings.warm_up.steps > 0)
-    text += concat("warm-up samples           ", settings.warm_up.steps * settings.warm_up.samples_per_step,
-                   "\n");
+  if (const WarmUpSettings& s = settings.warm_up; s.epochs > 0)
+    text +=
+        concat("warm-up                   ", s.epochs, s.epochs == 1 ? " epoch of " : " epochs of ",
+               s.epoch.pairs, " pairs = ", s.steps, " steps of at most ", s.samples_per_step, " samples\n");
+  else if (s.steps > 0)
+    text += concat("warm-up samples           ", s.steps * s.samples_per_step, "\n");
   const RefillSettings& refill = settings.curation.refill;
   const char* const bound = refill.is_enabled() ? "at most " : "";
   int64_t responses = 0;
@@ -88,6 +91,9 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
                  settings.evaluation.last_phase_alone ? "the last phase" : "each phase",
                  settings.evaluation.every_steps > 0
                      ? concat(" and every ", settings.evaluation.every_steps, " steps within it")
+                     : "",
+                 settings.evaluation.every_epochs > 0
+                     ? concat(" and every ", settings.evaluation.every_epochs, " epochs of the warm-up")
                      : "",
                  "\n");
   if (const BestOfSettings& best = settings.evaluation.best_of; best.tasks > 0)

@@ -16,6 +16,7 @@
 #include "trainer/ranks/placement.h"
 #include "trainer/run/run_directory.h"
 #include "trainer/run/run_settings.h"
+#include "trainer/update/packing/pair_samples.h"
 #include "trainer/update/policy_updater.h"
 
 namespace bicrl {
@@ -32,6 +33,7 @@ struct RunContext {
   DecodeEngine& engine;  // of this policy
   TaskPool& tasks;       // whose held-out ones the evaluator cuts to what is evaluated
   const std::vector<PairSet>& pairs;
+  PairSamples& pair_samples;
   PolicyUpdater* updater = nullptr;  // null on ranks that do not train
   Curation& curation;
   VerifierClient* verifier = nullptr;  // null if nothing is to be verified

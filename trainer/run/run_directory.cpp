@@ -173,9 +173,9 @@ void RunDirectory::check_config(const std::string& config_yaml, bool allow_chang
 bool RunDirectory::is_extended_by(const std::string& config_yaml) const {
   const std::string before = read_file(path_ / "config.yaml");
   const size_t stages = ConfigDocument::from_text(before, "config.yaml").root().sections("stages").size();
-  const std::string last = stages == 0 ? "warm_up.steps" : concat("stages.", stages - 1, ".steps");
+  const std::string last = stages == 0 ? "warm_up." : concat("stages.", stages - 1, ".");
   const auto extends = [&](const ConfigChange& change) {
-    if (change.key == last)
+    if (change.key == last + "steps" || change.key == last + "epochs")
       return std::strtoll(change.after.c_str(), nullptr, 10) >
              std::strtoll(change.before.c_str(), nullptr, 10);
     constexpr std::string_view kStages = "stages.";

@@ -15,11 +15,19 @@ constexpr int64_t kMaxStaleness = 8;  // decision 0138
 
 WarmUpSettings warm_up_from(const ConfigSection& section, const fs::path& config_folder, uint64_t seed) {
   WarmUpSettings warm_up;
-  warm_up.steps = section.integer("steps", 0, 0, kMany);
+  section.prefer_overridden({"steps", "epochs"});
+  if (section.has("steps") && section.has("epochs"))
+    section.reject("epochs", "a warm-up has either `steps` or `epochs`, from which its steps follow");
+  if (section.has("epochs"))
+    warm_up.epochs = section.integer("epochs", 0, 0, kMany);
+  else
+    warm_up.steps = section.integer("steps", 0, 0, kMany);
   warm_up.samples_per_step = section.integer("samples_per_step", 32, 1, kMany);
   const ConfigSection pairs = section.section("pairs");
   warm_up.pairs = PairSettings::from_config(pairs, config_folder);
   if (warm_up.pairs.sources.empty()) {
+    if (warm_up.epochs > 0)
+      section.reject("epochs", "needs 'pairs.sources': known programs are drawn at random, by `steps`");
     warm_up.infilling_share = section.real("infilling_share", 0.5, 0, 1);
     warm_up.programs = parse_known_programs(section.choice("programs", "first", known_programs_names()));
   } else {
@@ -112,8 +120,8 @@ BestOfSettings best_of_from(const ConfigSection& section, const DecodingSettings
   return best;
 }
 
-EvaluationSettings evaluation_from(const ConfigSection& root, const DecodingSettings& sampling,
-                                   bool infills) {
+EvaluationSettings evaluation_from(const ConfigSection& root, const DecodingSettings& sampling, bool infills,
+                                   bool has_epochs) {
   const ConfigSection section = root.section("evaluation");
   EvaluationSettings evaluation;
   evaluation.tasks = section.integer("tasks", 256, 0, kMany);
@@ -126,6 +134,10 @@ EvaluationSettings evaluation_from(const ConfigSection& root, const DecodingSett
     section.refuse_without_effect("infilling_tasks", "without an infilling stage", root);
   if (evaluation.tasks > 0 || section.has("every_steps"))
     evaluation.every_steps = section.integer("every_steps", 0, 0, kMany);
+  if (!has_epochs)
+    section.refuse_without_effect("every_epochs", "without 'warm_up.epochs'", root.section("warm_up"));
+  else if (evaluation.tasks > 0 || section.has("every_epochs"))
+    evaluation.every_epochs = section.integer("every_epochs", 0, 0, kMany);
   if (evaluation.tasks > 0 || section.has("phases"))
     evaluation.last_phase_alone = section.choice("phases", "all", {"all", "last"}) == "last";
   evaluation.decoding = sampling;
@@ -145,7 +157,7 @@ namespace {
 
 // Of the first phase that takes a step; null if none does.
 const UpdaterSettings* first_updater(const RunSettings& settings) {
-  if (settings.warm_up.steps > 0) return &settings.warm_up.updater;
+  if (settings.warm_up.is_enabled()) return &settings.warm_up.updater;
   for (const StageSettings& stage : settings.stages)
     if (stage.steps > 0) return &stage.updater;
   return nullptr;
@@ -210,7 +222,7 @@ void check_kept_groups(const ConfigSection& root, const RunSettings& settings) {
 }
 
 TaskUse use_of_tasks(const RunSettings& settings) {
-  bool clamped = settings.warm_up.steps > 0 && settings.warm_up.pairs.sources.empty() &&
+  bool clamped = settings.warm_up.is_enabled() && settings.warm_up.pairs.sources.empty() &&
                  infilling_scaffold(settings) == Scaffold::kClamp;
   for (const StageSettings& stage : settings.stages)
     clamped |= stage.stage == Stage::kInfilling && stage.decoding.scaffold == Scaffold::kClamp;
@@ -218,6 +230,13 @@ TaskUse use_of_tasks(const RunSettings& settings) {
 }
 
 }  // namespace
+
+void WarmUpSettings::expect_pairs(int64_t pairs) {
+  if (epochs == 0) return;
+  epoch = {.pairs = pairs, .samples_per_step = samples_per_step};
+  steps = epochs * epoch.steps_per_epoch();
+  updater.learning_rate.total_updates = steps;
+}
 
 Scaffold infilling_scaffold(const RunSettings& settings) {
   for (const StageSettings& stage : settings.stages)
@@ -302,7 +321,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   const bool infills = std::ranges::any_of(settings.stages, [](const StageSettings& stage) {
     return stage.stage == Stage::kInfilling && stage.steps > 0;
   });
-  settings.evaluation = evaluation_from(root, decoding, infills);
+  settings.evaluation = evaluation_from(root, decoding, infills, settings.warm_up.epochs > 0);
   settings.tasks.use = use_of_tasks(settings);
   if (settings.tasks.synthetic)
     settings.tasks.split = split_from(root.section("evaluation"), *settings.tasks.synthetic,
@@ -350,7 +369,7 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
           "behaviour policy, where the gradient of the divergence is zero; kl_reference=initial or stage, "
           "or several updates a step (responses_per_update, epochs), make it act"));
   }
-  if (settings.warm_up.steps == 0 && !settings.warm_up.pairs.sources.empty())
+  if (!settings.warm_up.is_enabled() && !settings.warm_up.pairs.sources.empty())
     notes.push_back("warm_up.pairs has no effect with 'warm_up.steps: 0'");
   if (settings.trainer.generator_ranks > 0 && settings.stages.empty())
     notes.push_back(concat("trainer.placement: split leaves ", settings.trainer.generator_ranks,

@@ -15,6 +15,7 @@
 #include "trainer/evaluation/best_checkpoint.h"
 #include "trainer/experience/bench_programs.h"
 #include "trainer/experience/imitation.h"
+#include "trainer/inputs/pair_epochs.h"
 #include "trainer/inputs/pair_source.h"
 #include "trainer/inputs/policy_source.h"
 #include "trainer/inputs/task_source.h"
@@ -32,10 +33,16 @@ namespace bicrl {
 struct WarmUpSettings {
   int64_t steps = 0;
   int64_t samples_per_step = 32;  // over all ranks
+  int64_t epochs = 0;             // over pairs, in the place of `steps`, which follow from them
+  PairEpochs epoch;               // of `epochs`
   double infilling_share = 0.5;   // of the samples; the others are end-to-end
   KnownPrograms programs = KnownPrograms::kFirst;
   PairSettings pairs;  // with sources: what is trained on, in the place of tasks' known programs
   UpdaterSettings updater;
+
+  bool is_enabled() const { return steps > 0 || epochs > 0; }
+  // With epochs: steps and schedule follow from the number of pairs that are trained on.
+  void expect_pairs(int64_t pairs);
 };
 
 struct StageSettings {
@@ -65,8 +72,9 @@ struct BestOfSettings {
 struct EvaluationSettings {
   int64_t tasks = 0;  // held-out tasks; 0: no evaluation
   int64_t infilling_tasks =
-      0;                    // of these, asked in the form of an infilling stage as well, where one is near
-  int64_t every_steps = 0;  // within phases; 0: only after them
+      0;                     // of these, asked in the form of an infilling stage as well, where one is near
+  int64_t every_steps = 0;   // within phases; 0: only after them
+  int64_t every_epochs = 0;  // within a warm-up by epochs; 0: none
   bool last_phase_alone = false;  // neither at the start nor after others
   DecodingSettings decoding;
   BestOfSettings best_of;

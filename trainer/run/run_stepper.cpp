@@ -123,6 +123,10 @@ StepMetrics RunStepper::close(Phase& phase, const PhaseStep& taken, StepAgreemen
                       .steps = phase.steps(),
                       .responses = taken.responses,
                       .meaning = taken.meaning};
+  if (const int64_t steps = phase.steps_per_epoch(); steps > 0) {
+    metrics.epoch = (metrics.step - 1) / steps + 1;
+    metrics.epochs = metrics.steps / steps;
+  }
   metrics.load.generators = ranks_.placement.generators();
   metrics.load.trainers = ranks_.placement.trainers();
   metrics.load.collectives = ranks_.take_account();

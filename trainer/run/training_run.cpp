@@ -38,6 +38,7 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
       engine_(policy_, tokenizer_),
       tasks_(std::move(inputs.tasks)),
       pairs_(std::move(inputs.pairs)),
+      pair_samples_(std::move(inputs.pair_samples)),
       curation_(settings.curation),
       reference_({.settings = settings, .tokenizer = tokenizer_, .policy = policy_, .control = control_},
                  progress_),
@@ -151,6 +152,7 @@ RunContext TrainingRun::make_context() {
           .engine = engine_,
           .tasks = tasks_,
           .pairs = pairs_,
+          .pair_samples = pair_samples_,
           .curation = curation_,
           .verifier = verifier_,
           .rewards = rewards_,
@@ -304,8 +306,11 @@ bool TrainingRun::evaluate_start() {
 }
 
 bool TrainingRun::evaluate_within_phase() {
-  const int64_t every = settings_.evaluation.every_steps, step = progress_.state.step;
-  if (every == 0 || step == 0 || step % every != 0 || !evaluator_->evaluates()) return true;
+  const EvaluationSettings& evaluation = settings_.evaluation;
+  const int64_t step = progress_.state.step, epoch_steps = progress_.phase().steps_per_epoch();
+  const auto is_due = [&](int64_t every) { return every > 0 && step > 0 && step % every == 0; };
+  const bool due = is_due(evaluation.every_steps) || is_due(evaluation.every_epochs * epoch_steps);
+  if (!due || !evaluator_->evaluates()) return true;
   if (evaluator_->has_result(saver_->name_within_phase())) return true;
   // Before it: an evaluation that cannot be had loses nothing, and if it is the best, it is this
   // checkpoint's.

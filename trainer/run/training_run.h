@@ -88,7 +88,8 @@ class TrainingRun {
   bool stopping();  // collective: the same answer on all ranks
   // Where no warm-up gives the first row: what the stages are compared with.
   bool evaluate_start();
-  // Where `evaluation.every_steps` asks for it and the run has not done so. False if a stop ended it.
+  // Where `evaluation.every_steps` or `every_epochs` asks for it and the run has not done so. False if a stop
+  // ended it.
   bool evaluate_within_phase();
   // Of a phase that had ended, before it goes on: what its end was is a step within it from now on.
   bool evaluate_extended(const Phase& phase);
@@ -107,6 +108,7 @@ class TrainingRun {
   DecodeEngine engine_;  // of this rank; a rank that trains gives its memory back after each use
   TaskPool tasks_;
   std::vector<PairSet> pairs_;
+  PairSamples pair_samples_;
   std::unique_ptr<PolicyUpdater> updater_;  // null on ranks that do not train
   std::unique_ptr<WeightSync> weights_;     // of what is trained; null in a colocated run
   int64_t weights_version_ = -1;            // that ranks which do not train have

@@ -99,6 +99,10 @@ TEST_CASE("finished run is extended by more steps of its last stage, and by noth
   RunDirectory supervised(other.path() / "run");
   supervised.adopt("warm_up:\n  steps: 5\nstages: []\n", "rule: binary\n", false);
   CHECK(supervised.is_extended_by("warm_up:\n  steps: 6\nstages: []\n"));
+  CHECK_FALSE(supervised.is_extended_by("warm_up:\n  epochs: 6\nstages: []\n"));
+  supervised.adopt("warm_up:\n  epochs: 2\nstages: []\n", "rule: binary\n", true);
+  CHECK(supervised.is_extended_by("warm_up:\n  epochs: 3\nstages: []\n"));
+  CHECK_FALSE(supervised.is_extended_by("warm_up:\n  epochs: 1\nstages: []\n"));
 }
 
 }  // namespace

@@ -33,6 +33,20 @@ StepMetrics two_ranks() {
 
 }  // namespace
 
+TEST_CASE("a step of a warm-up by epochs names its epoch, and no other does") {
+  StepMetrics m;
+  m.phase = "warm_up";
+  m.step = 198;
+  m.steps = 591;
+  CHECK_THAT(step_line(m, 60), !ContainsSubstring("epoch"));
+  CHECK(!to_json(m).contains("epoch"));
+  m.epoch = 2;
+  m.epochs = 3;
+  CHECK_THAT(step_line(m, 60), ContainsSubstring("warm_up 198/591 | epoch 2/3 | "));
+  CHECK(to_json(m)["epoch"] == 2);
+  CHECK(to_json(m)["epochs"] == 3);
+}
+
 TEST_CASE("a step reports what a rank did in a second, its memory and the verifier's queue") {
   StepMetrics m = two_ranks();
   CHECK_THAT(step_line(m, 60),

@@ -1,6 +1,7 @@
 // Supervised samples of pairs: what is read of their files, what is trained, and in which order.
 #include "tests/trainer/fixtures.h"
 
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <map>
@@ -10,6 +11,7 @@
 #include "common/error.h"
 #include "common/files/files.h"
 #include "tests/support/support.h"
+#include "trainer/inputs/pair_epochs.h"
 #include "trainer/update/packing/pair_samples.h"
 
 using namespace bicrl;
@@ -52,10 +54,27 @@ std::vector<TrainingPair> pairs_of(const std::string& text, PromptStyle style, P
   return load_pairs(settings, style).at(0).pairs;
 }
 
-std::string numbered(int count) {
+std::string numbered(int count, int from = 0) {
   std::string text;
-  for (int i = 0; i < count; ++i) text += concat(R"({"prompt": "p)", i, R"(", "response": "r)", i, "\"}\n");
+  for (int i = from; i < from + count; ++i)
+    text += concat(R"({"prompt": "p)", i, R"(", "response": "r)", i, "\"}\n");
   return text;
+}
+
+PairSamples shuffled(const std::vector<PairSet>& sets, const PairSettings& settings, uint64_t key) {
+  PairSamples samples(sets, settings, tokenizer(), policy_config());
+  samples.shuffle_by(key);
+  return samples;
+}
+
+// Of the samples of an epoch, in the order in which its steps take them.
+std::vector<std::vector<int64_t>> taken_in(PairSamples& samples, const PairEpochs& epochs, int64_t epoch) {
+  std::vector<std::vector<int64_t>> taken;
+  for (int64_t step = (epoch - 1) * epochs.steps_per_epoch() + 1; step <= epoch * epochs.steps_per_epoch();
+       ++step)
+    for (int64_t i = 0; i < epochs.samples_of(step).count; ++i)
+      taken.push_back(samples.sample(epochs.samples_of(step).first + i).tokens);
+  return taken;
 }
 
 }  // namespace
@@ -128,9 +147,9 @@ TEST_CASE("the response alone is trained, reasoning if it is asked for") {
   settings.sources = {files.write(text)};
   const PolicyConfig config = policy_config();
   const auto sets = load_pairs(settings, PromptStyle::kCompact);
-  const SftSample both = PairSamples(sets, settings, tokenizer(), config, 1).sample(0);
+  const SftSample both = PairSamples(sets, settings, tokenizer(), config).sample(0);
   settings.trains_reasoning = false;
-  const SftSample answer = PairSamples(sets, settings, tokenizer(), config, 1).sample(0);
+  const SftSample answer = PairSamples(sets, settings, tokenizer(), config).sample(0);
   CHECK(both.prompt_tokens == std::ssize(tokenizer().encode("ask")));
   CHECK(both.response_tokens == std::ssize(tokenizer().encode("<think>hm</think>yes")) + 1);
   CHECK(answer.prompt_tokens ==
@@ -146,8 +165,7 @@ TEST_CASE("every pair is drawn once a round, in another order each time, and by 
   PairSettings settings;
   settings.sources = {files.write(numbered(5)), files.write(numbered(10), 2)};
   const auto sets = load_pairs(settings, PromptStyle::kCompact);
-  const PolicyConfig config = policy_config();
-  PairSamples samples(sets, settings, tokenizer(), config, 7);
+  PairSamples samples = shuffled(sets, settings, 7);
   CHECK(samples.size() == 15);
   std::map<std::vector<int64_t>, int> drawn;
   std::vector<std::vector<int64_t>> order;
@@ -159,7 +177,7 @@ TEST_CASE("every pair is drawn once a round, in another order each time, and by 
   CHECK(drawn.size() == 10);
   for (const auto& [tokens, count] : drawn) CHECK((count == 4 || count == 6));
   std::set<uint64_t> noise;
-  PairSamples again(sets, settings, tokenizer(), config, 7), other(sets, settings, tokenizer(), config, 8);
+  PairSamples again = shuffled(sets, settings, 7), other = shuffled(sets, settings, 8);
   bool is_other_order = false;
   for (int64_t i : {49, 3, 20, 0}) {
     CHECK(again.sample(i).tokens == order[static_cast<size_t>(i)]);
@@ -174,12 +192,68 @@ TEST_CASE("each round of a file has every pair once, and an order of its own") {
   Files files;
   PairSettings settings;
   settings.sources = {files.write(numbered(12))};
-  PairSamples samples(load_pairs(settings, PromptStyle::kCompact), settings, tokenizer(), policy_config(), 7);
+  PairSamples samples = shuffled(load_pairs(settings, PromptStyle::kCompact), settings, 7);
   std::vector<std::vector<int64_t>> rounds[2];
   for (int64_t i = 0; i < 24; ++i) rounds[i / 12].push_back(samples.sample(i).tokens);
   CHECK(rounds[0] != rounds[1]);
   CHECK(std::set(rounds[0].begin(), rounds[0].end()).size() == 12);
   CHECK(std::set(rounds[0].begin(), rounds[0].end()) == std::set(rounds[1].begin(), rounds[1].end()));
+}
+
+TEST_CASE("steps of an epoch take every pair once, of several files as well") {
+  Files files;
+  PairSettings settings;
+  settings.sources = {files.write(numbered(7)), files.write(numbered(13, 7)), files.write(numbered(3, 20))};
+  PairSamples samples = shuffled(load_pairs(settings, PromptStyle::kCompact), settings, 7);
+  for (const int64_t samples_per_step : {1, 4, 22, 23, 100}) {
+    const PairEpochs epochs{.pairs = samples.size(), .samples_per_step = samples_per_step};
+    std::vector<std::vector<int64_t>> before;
+    for (int64_t epoch = 1; epoch <= 4; ++epoch) {
+      const auto taken = taken_in(samples, epochs, epoch);
+      CAPTURE(samples_per_step, epoch);
+      CHECK(taken.size() == 23);
+      CHECK(std::set(taken.begin(), taken.end()).size() == 23);
+      CHECK(taken != before);
+      before = taken;
+    }
+  }
+}
+
+TEST_CASE("steps of an epoch have equally many samples but for one, and at most as many as asked") {
+  for (const int64_t pairs : {1, 31, 32, 33, 6303})
+    for (const int64_t samples_per_step : {1, 32, 7000}) {
+      const PairEpochs epochs{.pairs = pairs, .samples_per_step = samples_per_step};
+      const int64_t steps = epochs.steps_per_epoch();
+      CAPTURE(pairs, samples_per_step);
+      CHECK(steps == (pairs + samples_per_step - 1) / samples_per_step);
+      int64_t next = 0;
+      for (int64_t step = 1; step <= 2 * steps; ++step) {
+        const PairEpochs::Samples taken = epochs.samples_of(step);
+        CHECK(taken.first == next);
+        CHECK((taken.count == pairs / steps || taken.count == pairs / steps + 1));
+        CHECK(taken.count <= samples_per_step);
+        next += taken.count;
+        if (step == steps) CHECK(next == pairs);
+      }
+      CHECK(next == 2 * pairs);
+    }
+}
+
+TEST_CASE("weights say how often an epoch draws the pairs of each file") {
+  Files files;
+  PairSettings settings;
+  settings.sources = {files.write(numbered(5)), files.write(numbered(10, 5), 2)};
+  PairSamples samples = shuffled(load_pairs(settings, PromptStyle::kCompact), settings, 7);
+  const auto rates = samples.rates();
+  CHECK(rates.at(0).draws == Catch::Approx(0.6));
+  CHECK(rates.at(1).draws == Catch::Approx(1.2));
+  // Five epochs are three rounds of the first file and six of the second.
+  std::map<std::vector<int64_t>, int> drawn;
+  for (int64_t epoch = 1; epoch <= 5; ++epoch)
+    for (const auto& tokens : taken_in(samples, {.pairs = 15, .samples_per_step = 4}, epoch)) ++drawn[tokens];
+  std::map<int, int> counts;
+  for (const auto& [tokens, count] : drawn) ++counts[count];
+  CHECK(counts == std::map<int, int>{{3, 5}, {6, 10}});
 }
 
 TEST_CASE("pairs that are too long are left out, and a file of them is refused") {
@@ -191,11 +265,11 @@ TEST_CASE("pairs that are too long are left out, and a file of them is refused")
       R"({"prompt": "ask", "response": "a long answer of many more tokens than the other one"})")};
   settings.max_tokens = 8;
   const auto sets = load_pairs(settings, PromptStyle::kCompact);
-  const PairSamples samples(sets, settings, tokenizer(), policy_config(), 1);
+  const PairSamples samples(sets, settings, tokenizer(), policy_config());
   CHECK(samples.size() == 1);
   CHECK(samples.left_out() == 1);
   settings.max_tokens = 2;
-  CHECK_THROWS_WITH(PairSamples(sets, settings, tokenizer(), policy_config(), 1),
+  CHECK_THROWS_WITH(PairSamples(sets, settings, tokenizer(), policy_config()),
                     ContainsSubstring("all of its pairs have more than 2 tokens"));
 }
 
@@ -207,9 +281,8 @@ TEST_CASE("a response with the mask token is refused by its place") {
                                   R"({"prompt": "ask", "response": "ab"})")};
   PolicyConfig config = policy_config();
   config.mask_token_id = tokenizer().encode("ab").back();
-  CHECK_THROWS_WITH(
-      PairSamples(load_pairs(settings, PromptStyle::kCompact), settings, tokenizer(), config, 1),
-      ContainsSubstring("pair 2: the response holds the policy's mask token"));
+  CHECK_THROWS_WITH(PairSamples(load_pairs(settings, PromptStyle::kCompact), settings, tokenizer(), config),
+                    ContainsSubstring("pair 2: the response holds the policy's mask token"));
 }
 
 TEST_CASE("the hash of pairs is that of their texts and weights") {

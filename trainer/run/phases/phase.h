@@ -50,6 +50,9 @@ class Phase {
   // Of reinforcement, over all ranks; 0 in the warm-up.
   virtual int64_t responses_per_step() const { return 0; }
 
+  // Of a warm-up by epochs; else 0.
+  virtual int64_t steps_per_epoch() const { return 0; }
+
   // Makes the updater ready for this phase's first step.
   virtual void begin() = 0;
   // Step number `step` (1-based). Throws StepAborted, or another Error if the policy may have changed.

@@ -7,12 +7,12 @@
 #include "trainer/run/phases/phase.h"
 #include "trainer/run/reports/kept_batch.h"
 #include "trainer/update/packing/known_samples.h"
-#include "trainer/update/packing/pair_samples.h"
 
 namespace bicrl {
 namespace {
 
 constexpr std::string_view kStream = "warm_up";
+constexpr double kEqualRates = 1e-9;  // apart by rounding
 
 // Every training task once per stage that it can be asked in.
 struct WarmUpSamples {
@@ -37,20 +37,27 @@ WarmUpSamples warm_up_samples(const RunContext& context) {
   return samples;
 }
 
-PairSamples pair_samples(const RunContext& context, uint64_t key) {
-  PairSamples samples(context.pairs, context.settings.warm_up.pairs, context.tokenizer,
-                      context.policy.config(), key);
+void log_pairs(const RunContext& context) {
   const WarmUpSettings& s = context.settings.warm_up;
+  const PairSamples& samples = context.pair_samples;
   int64_t reason = 0;
   for (const PairSet& set : context.pairs)
     reason +=
         std::ranges::count_if(set.pairs, [](const TrainingPair& pair) { return !pair.reasoning.empty(); });
-  if (context.control.rank() == 0)
-    log_info("warm-up on ", samples.size(), " pairs, each ",
-             static_cast<double>(s.steps * s.samples_per_step) / static_cast<double>(samples.size()),
-             " times on average; ", samples.left_out(), " are left out for their length, ", reason,
-             " have a reasoning part");
-  return samples;
+  const std::string passes =
+      s.epochs > 0
+          ? concat(s.epochs, s.epochs == 1 ? " epoch of " : " epochs of ", s.epoch.steps_per_epoch(),
+                   " steps")
+          : concat("each ",
+                   static_cast<double>(s.steps * s.samples_per_step) / static_cast<double>(samples.size()),
+                   " times on average");
+  log_info("warm-up on ", samples.size(), " pairs, ", passes, "; ", samples.left_out(),
+           " are left out for their length, ", reason, " have a reasoning part");
+  const auto rates = samples.rates();
+  const auto [least, most] = std::ranges::minmax(rates, {}, &PairSamples::FileRate::draws);
+  if (s.epochs == 0 || most.draws - least.draws < kEqualRates) return;
+  for (const auto& rate : rates)
+    log_info(rate.file.string(), ": each of ", rate.pairs, " pairs is drawn ", rate.draws, " times an epoch");
 }
 
 class WarmUpPhase : public Phase {
@@ -58,15 +65,22 @@ class WarmUpPhase : public Phase {
   WarmUpPhase(const RunContext& context, const std::string& name)
       : Phase(name, context.settings.warm_up.steps),
         context_(context),
+        pairs_(context.pair_samples),
         key_(mix_key(context.settings.seed, kStream)) {}
 
   void begin() override {
     if (!context_.updater) return;
     context_.updater->begin_phase(context_.settings.warm_up.updater);
-    if (context_.pairs.empty())
+    if (pairs_.empty()) {
       known_ = warm_up_samples(context_);
-    else
-      pairs_ = pair_samples(context_, key_);
+      return;
+    }
+    pairs_.shuffle_by(key_);
+    if (context_.control.rank() == 0) log_pairs(context_);
+  }
+
+  int64_t steps_per_epoch() const override {
+    return context_.settings.warm_up.epochs > 0 ? context_.settings.warm_up.epoch.steps_per_epoch() : 0;
   }
 
   PhaseStep step(int64_t step, int64_t) override {
@@ -93,10 +107,12 @@ class WarmUpPhase : public Phase {
   // their number.
   SupervisedBatch batch(int64_t step) {
     const WarmUpSettings& s = context_.settings.warm_up;
+    const PairEpochs::Samples samples =
+        s.epochs > 0 ? s.epoch.samples_of(step)
+                     : PairEpochs::Samples{(step - 1) * s.samples_per_step, s.samples_per_step};
     SupervisedBatch batch;
-    for (int64_t i = 0; i < s.samples_per_step; ++i) {
-      SftSample sample =
-          pairs_.empty() ? known_sample(step, i) : pairs_.sample((step - 1) * s.samples_per_step + i);
+    for (int64_t i = 0; i < samples.count; ++i) {
+      SftSample sample = pairs_.empty() ? known_sample(step, i) : pairs_.sample(samples.first + i);
       batch.supervised_tokens += sample.response_tokens;
       if (context_.placement.trainer_of(i) == context_.control.rank())
         batch.mine.push_back(std::move(sample));
@@ -112,9 +128,9 @@ class WarmUpPhase : public Phase {
   }
 
   const RunContext& context_;
+  PairSamples& pairs_;  // in the place of known programs, where there are any
   uint64_t key_;
   WarmUpSamples known_;
-  PairSamples pairs_;  // instead, where there are any
   int64_t latest_step_ = 0;
 };
 

@@ -23,7 +23,7 @@ int64_t kept(const std::map<std::string, int64_t>& log_bytes, const char* file) 
 std::vector<EventFile::Scalar> numbers_of(const nlohmann::json& entry, const std::string& group) {
   std::vector<EventFile::Scalar> scalars;
   for (const auto& [key, value] : entry.items())
-    if (value.is_number() && key != "step" && key != "steps")
+    if (value.is_number() && key != "step" && key != "steps" && key != "epochs")
       scalars.emplace_back(concat(group, "/", key), value.get<double>());
   return scalars;
 }

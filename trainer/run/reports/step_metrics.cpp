@@ -72,6 +72,7 @@ double StepMetrics::rank_trained_per_second() const {
 
 std::string step_line(const StepMetrics& m, double eta_seconds, std::optional<double> run_eta_seconds) {
   std::string line = concat(m.phase, " ", m.step, "/", m.steps);
+  if (m.epochs > 0) line += concat(" | epoch ", m.epoch, "/", m.epochs);
   if (m.responses)
     line += figures_text(m.responses->sums, m.meaning.verified, m.meaning.clock == kModelClock);
   line += m.update.text(m.responses.has_value());
@@ -91,6 +92,7 @@ nlohmann::json to_json(const StepMetrics& m) {
                          {"step_seconds", m.seconds.step},
                          {"checkpoint_stall_seconds", m.saving.stall},
                          {"checkpoint_write_seconds", m.saving.write}};
+  if (m.epochs > 0) json.update({{"epoch", m.epoch}, {"epochs", m.epochs}});
   json.update(m.update.to_json(m.responses.has_value()));
   json["rank_trained_tokens_per_second"] = m.rank_trained_per_second();
   json["rows_per_second"] = m.rank_trained_per_second() * static_cast<double>(m.load.trainers);

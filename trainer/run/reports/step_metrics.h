@@ -53,6 +53,8 @@ struct StepMetrics {
   std::string phase;  // "warm_up", "infilling", "end_to_end"
   int64_t step = 0;   // 1-based within the phase
   int64_t steps = 0;
+  int64_t epoch = 0;  // 1-based, in a warm-up by epochs; else 0, as the next
+  int64_t epochs = 0;
   std::optional<StepFigures> responses;  // none in a supervised step
   ResponseMeaning meaning{};
   UpdateStatistics update{};  // zeros in a step that makes none

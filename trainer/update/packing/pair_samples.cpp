@@ -45,13 +45,12 @@ SftSample sample_of(const PairSet& set, size_t number, bool trains_reasoning, co
 }  // namespace
 
 PairSamples::PairSamples(const std::vector<PairSet>& sets, const PairSettings& settings,
-                         const Tokenizer& tokenizer, const PolicyConfig& policy, uint64_t key)
-    : key_(key) {
+                         const Tokenizer& tokenizer, const PolicyConfig& policy) {
   const int64_t most = settings.max_tokens > 0 ? std::min(settings.max_tokens, policy.max_position)
                                                : int64_t{policy.max_position};
   double total = 0;
   for (const PairSet& set : sets) {
-    File& file = files_.emplace_back();
+    File& file = files_.emplace_back(File{.path = set.file});
     for (size_t number = 1; number <= set.pairs.size(); ++number) {
       SftSample sample = sample_of(set, number, settings.trains_reasoning, tokenizer, policy);
       if (sample.prompt_tokens + sample.response_tokens <= most &&
@@ -72,6 +71,21 @@ int64_t PairSamples::size() const {
   int64_t size = 0;
   for (const File& file : files_) size += std::ssize(file.samples);
   return size;
+}
+
+std::vector<PairSamples::FileRate> PairSamples::rates() const {
+  std::vector<FileRate> rates;
+  for (const File& file : files_) {
+    const int64_t pairs = std::ssize(file.samples);
+    rates.push_back(
+        {file.path, pairs, file.share * static_cast<double>(size()) / static_cast<double>(pairs)});
+  }
+  return rates;
+}
+
+void PairSamples::shuffle_by(uint64_t key) {
+  key_ = key;
+  for (File& file : files_) file.round = -1;
 }
 
 size_t PairSamples::next_file() const {
