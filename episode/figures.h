@@ -63,14 +63,14 @@ struct CountedRank {
   X(kRewarded, !r.is_masked)                                      \
   X(kReward, r.is_masked ? 0 : r.reward)                          \
   X(kRewardSquares, r.is_masked ? 0 : squared(r.reward))
-#define BICRL_GROUP_SUMS(X)                               \
-  X(kGroups, 1)                                           \
-  X(kRepairs, g.is_repair)                                \
-  X(kZeroVariance, g.has_equal_rewards)                   \
-  X(kTooFew, g.has_too_few)                               \
-  X(kKept, g.is_kept)                                     \
-  X(kDropped, g.has_equal_rewards || g.has_too_few)       \
-  X(kInformative, !g.has_equal_rewards && !g.has_too_few) \
+#define BICRL_GROUP_SUMS(X)                                         \
+  X(kGroups, 1)                                                     \
+  X(kRepairs, g.is_repair)                                          \
+  X(kZeroVariance, g.has_equal_rewards)                             \
+  X(kTooFew, g.has_too_few)                                         \
+  X(kKept, g.is_kept)                                               \
+  X(kDropped, (g.has_equal_rewards || g.has_too_few) && !g.is_kept) \
+  X(kInformative, !g.has_equal_rewards && !g.has_too_few)           \
   X(kUniqueCorrect, g.distinct_correct_programs)
 #define BICRL_RANK_SUMS(X)          \
   X(kConfirmed, k.confirmed)        \
@@ -119,48 +119,47 @@ enum class FigureShown { kNever, kAlways, kVerified, kTimed, kIfAny };
 
 // X(name, key, kind, sum, over, unit, digits, shown, text). In a text {} is the figure itself, {key} another
 // one, and {modelled} "modelled " if times come from the cost model. The step line has the rows' order.
-#define BICRL_FIGURES(X)                                                                                   \
-  X(kResponses, "responses", kCount, kResponses, kResponses, kNumber, 0, kNever, "")                       \
-  X(kRewardMean, "reward_mean", kMean, kReward, kRewarded, kNumber, 3, kVerified,                          \
-    " | reward {} +-{reward_spread}")                                                                      \
-  X(kRewardSpread, "reward_spread", kSpread, kReward, kRewarded, kNumber, 3, kNever, "")                   \
-  X(kCompileRate, "compile_rate", kMean, kCompiled, kKnown, kShare, 0, kVerified, " | compile {}")         \
-  X(kCorrectRate, "correct_rate", kMean, kCorrect, kKnown, kShare, 0, kVerified, " | correct {}")          \
-  X(kSpeedup, "geomean_speedup", kGeomean, kLogSpeedup, kTimed, kFactor, 2, kTimed,                        \
-    " | {modelled}speed-up {}")                                                                            \
-  X(kFast1, "fast_1", kMean, kFaster, kKnown, kShare, 0, kTimed, ", fast_1 {}")                            \
-  X(kUniquePrograms, "unique_programs", kCount, kUniquePrograms, kUniquePrograms, kNumber, 0, kAlways,     \
-    " | unique {}/{responses}")                                                                            \
-  X(kUniqueCorrect, "unique_correct", kMean, kUniqueCorrect, kGroups, kNumber, 1, kVerified,               \
-    ", correct {} a group")                                                                                \
-  X(kReducedRate, "reduced_size_rate", kMean, kReduced, kKnown, kShare, 0, kIfAny, " | reduced sizes {}")  \
-  X(kUndecidedRate, "undecided_rate", kMean, kUndecided, kResponses, kShare, 0, kIfAny, " | undecided {}") \
-  X(kNovelRate, "novel_rate", kMean, kNovel, kKnown, kShare, 0, kIfAny, " | novel {}")                     \
-  X(kTruncatedRate, "truncated_rate", kMean, kTruncated, kResponses, kShare, 0, kIfAny, " | truncated {}") \
-  X(kMaskedRate, "masked_rate", kMean, kMasked, kResponses, kShare, 0, kNever, "")                         \
-  X(kInvalidTaskRate, "invalid_task_rate", kMean, kInvalidTask, kResponses, kShare, 0, kIfAny,             \
-    " | invalid task {}")                                                                                  \
-  X(kInvalidTasks, "invalid_tasks", kCount, kInvalidTasks, kInvalidTasks, kNumber, 0, kNever, "")          \
-  X(kLostRate, "infrastructure_rate", kMean, kLost, kResponses, kShare, 0, kIfAny, " | no verdict {}")     \
-  X(kStragglers, "stragglers", kCount, kStragglers, kStragglers, kNumber, 0, kIfAny, " (given up {})")     \
-  X(kConfirmed, "quarantined", kCount, kConfirmed, kConfirmed, kNumber, 0, kIfAny, " | confirmed {}")      \
-  X(kGroups, "groups", kCount, kGroups, kGroups, kNumber, 0, kNever, "")                                   \
-  X(kRepairs, "repairs", kCount, kRepairs, kRepairs, kNumber, 0, kIfAny, " | repairs {}/{groups}")         \
-  X(kDropped, "dropped_groups", kCount, kDropped, kDropped, kNumber, 0, kVerified,                         \
-    " | zero variance {}/{groups}")                                                                        \
-  X(kKept, "kept_groups", kCount, kKept, kKept, kNumber, 0, kIfAny, ", kept {}")                           \
-  X(kZeroVariance, "zero_variance_groups", kCount, kZeroVariance, kZeroVariance, kNumber, 0, kNever, "")   \
-  X(kTooFew, "too_few_groups", kCount, kTooFew, kTooFew, kNumber, 0, kNever, "")                           \
-  X(kInformative, "informative_groups", kCount, kInformative, kInformative, kNumber, 0, kNever, "")        \
-  X(kRefillRounds, "refill_rounds", kCount, kRefillRounds, kRefillRounds, kNumber, 0, kIfAny,              \
-    " | informative {informative_groups}/{groups} in {} rounds")                                           \
-  X(kSurplusTaken, "surplus_taken", kCount, kSurplusTaken, kSurplusTaken, kNumber, 0, kIfAny,              \
-    " | surplus taken {}")                                                                                 \
-  X(kSurplusKept, "surplus_kept", kCount, kSurplusKept, kSurplusKept, kNumber, 0, kIfAny,                  \
-    " | surplus kept {}")                                                                                  \
-  X(kSurplusDropped, "surplus_dropped", kCount, kSurplusDropped, kSurplusDropped, kNumber, 0, kIfAny,      \
-    " | surplus dropped {}")                                                                               \
-  X(kGenerated, "generated_tokens", kCount, kGenerated, kGenerated, kNumber, 0, kNever, "")                \
+#define BICRL_FIGURES(X)                                                                                     \
+  X(kResponses, "responses", kCount, kResponses, kResponses, kNumber, 0, kNever, "")                         \
+  X(kRewardMean, "reward_mean", kMean, kReward, kRewarded, kNumber, 3, kVerified,                            \
+    " | reward {} +-{reward_spread}")                                                                        \
+  X(kRewardSpread, "reward_spread", kSpread, kReward, kRewarded, kNumber, 3, kNever, "")                     \
+  X(kCompileRate, "compile_rate", kMean, kCompiled, kKnown, kShare, 0, kVerified, " | compile {}")           \
+  X(kCorrectRate, "correct_rate", kMean, kCorrect, kKnown, kShare, 0, kVerified, " | correct {}")            \
+  X(kSpeedup, "geomean_speedup", kGeomean, kLogSpeedup, kTimed, kFactor, 2, kTimed,                          \
+    " | {modelled}speed-up {}")                                                                              \
+  X(kFast1, "fast_1", kMean, kFaster, kKnown, kShare, 0, kTimed, ", fast_1 {}")                              \
+  X(kUniquePrograms, "unique_programs", kCount, kUniquePrograms, kUniquePrograms, kNumber, 0, kAlways,       \
+    " | unique {}/{responses}")                                                                              \
+  X(kUniqueCorrect, "unique_correct", kMean, kUniqueCorrect, kGroups, kNumber, 1, kVerified,                 \
+    ", correct {} a group")                                                                                  \
+  X(kReducedRate, "reduced_size_rate", kMean, kReduced, kKnown, kShare, 0, kIfAny, " | reduced sizes {}")    \
+  X(kUndecidedRate, "undecided_rate", kMean, kUndecided, kResponses, kShare, 0, kIfAny, " | undecided {}")   \
+  X(kNovelRate, "novel_rate", kMean, kNovel, kKnown, kShare, 0, kIfAny, " | novel {}")                       \
+  X(kTruncatedRate, "truncated_rate", kMean, kTruncated, kResponses, kShare, 0, kIfAny, " | truncated {}")   \
+  X(kMaskedRate, "masked_rate", kMean, kMasked, kResponses, kShare, 0, kNever, "")                           \
+  X(kInvalidTaskRate, "invalid_task_rate", kMean, kInvalidTask, kResponses, kShare, 0, kIfAny,               \
+    " | invalid task {}")                                                                                    \
+  X(kInvalidTasks, "invalid_tasks", kCount, kInvalidTasks, kInvalidTasks, kNumber, 0, kNever, "")            \
+  X(kLostRate, "infrastructure_rate", kMean, kLost, kResponses, kShare, 0, kIfAny, " | no verdict {}")       \
+  X(kStragglers, "stragglers", kCount, kStragglers, kStragglers, kNumber, 0, kIfAny, " (given up {})")       \
+  X(kConfirmed, "quarantined", kCount, kConfirmed, kConfirmed, kNumber, 0, kIfAny, " | confirmed {}")        \
+  X(kGroups, "groups", kCount, kGroups, kGroups, kNumber, 0, kNever, "")                                     \
+  X(kRepairs, "repairs", kCount, kRepairs, kRepairs, kNumber, 0, kIfAny, " | repairs {}/{groups}")           \
+  X(kDropped, "dropped_groups", kCount, kDropped, kDropped, kNumber, 0, kVerified, " | dropped {}/{groups}") \
+  X(kKept, "kept_groups", kCount, kKept, kKept, kNumber, 0, kIfAny, ", kept {}")                             \
+  X(kZeroVariance, "zero_variance_groups", kCount, kZeroVariance, kZeroVariance, kNumber, 0, kNever, "")     \
+  X(kTooFew, "too_few_groups", kCount, kTooFew, kTooFew, kNumber, 0, kNever, "")                             \
+  X(kInformative, "informative_groups", kCount, kInformative, kInformative, kNumber, 0, kNever, "")          \
+  X(kRefillRounds, "refill_rounds", kCount, kRefillRounds, kRefillRounds, kNumber, 0, kIfAny,                \
+    " | informative {informative_groups}/{groups} in {} rounds")                                             \
+  X(kSurplusTaken, "surplus_taken", kCount, kSurplusTaken, kSurplusTaken, kNumber, 0, kIfAny,                \
+    " | surplus taken {}")                                                                                   \
+  X(kSurplusKept, "surplus_kept", kCount, kSurplusKept, kSurplusKept, kNumber, 0, kIfAny,                    \
+    " | surplus kept {}")                                                                                    \
+  X(kSurplusDropped, "surplus_dropped", kCount, kSurplusDropped, kSurplusDropped, kNumber, 0, kIfAny,        \
+    " | surplus dropped {}")                                                                                 \
+  X(kGenerated, "generated_tokens", kCount, kGenerated, kGenerated, kNumber, 0, kNever, "")                  \
   X(kTokensPerForward, "tokens_per_forward", kMean, kGenerated, kForwards, kNumber, 2, kNever, "")
 
 enum class Figure : size_t {

@@ -164,11 +164,16 @@ void note_figures(RunRecord& run) {
     const auto found = run.steps.columns.find(name);
     return found == run.steps.columns.end() ? std::nan("") : found->second[static_cast<size_t>(row)];
   };
+  const auto informative_groups = [&](int64_t row) {
+    const double groups = column("informative_groups", row);
+    // Older runs have not counted them; none of those that were dropped is.
+    return std::isnan(groups) ? column("groups", row) - column("dropped_groups", row) : groups;
+  };
   for (int64_t row = 0; row < run.steps.rows(); ++row) {
     lost += column("infrastructure_rate", row) > 0;
     const double groups = column("groups", row);
     steps += groups > 0;
-    idle += groups > 0 && column("dropped_groups", row) >= groups;
+    idle += groups > 0 && informative_groups(row) == 0;
   }
   if (lost > 0) run.notices.push_back(concat("In ", plural(lost, "step"), " some responses got no verdict."));
   if (idle > 0)

@@ -111,7 +111,8 @@ TEST_CASE("figures follow from what was counted") {
   // Rewards 3, 3, 1, 0, 0.
   CHECK(f[Figure::kRewardSpread] == Approx(std::sqrt(19.0 / 5 - 1.4 * 1.4)));
   CHECK(f[Figure::kUniqueCorrect] == 1);
-  CHECK(f[Figure::kDropped] == 2);
+  CHECK(f[Figure::kDropped] == 1);  // the other one without variance is kept
+  CHECK(f[Figure::kKept] == 1);
   CHECK(f[Figure::kInformative] == 1);
   CHECK(f[Figure::kRepairs] == 1);
   CHECK(f[Figure::kTokensPerForward] == 2.25);
@@ -157,7 +158,7 @@ TEST_CASE("step line shows what a step has, in the table's order") {
         "unique 6/9, "
         "correct 1.0 a group | reduced sizes 20 % | undecided 11 % | novel 20 % | truncated 11 % | invalid "
         "task 22 % | no verdict 11 % (given up 1) | "
-        "confirmed 1 | repairs 1/3 | zero variance 2/3, kept 1 | informative 1/3 in 2 rounds | surplus taken "
+        "confirmed 1 | repairs 1/3 | dropped 1/3, kept 1 | informative 1/3 in 2 rounds | surplus taken "
         "5 | "
         "surplus kept 4 | surplus dropped 3");
   CHECK_THAT(figures_text(f.sums, true, false), ContainsSubstring(" | speed-up 2.00x"));

@@ -61,6 +61,18 @@ TEST_CASE("run directory reads back as it was written") {
   CHECK(run.kept.responses.at({3, 1, 1}).text == "fourth");
 }
 
+TEST_CASE("notice counts steps whose groups taught nothing, those that kept them as well") {
+  const testing::TemporaryFolder folder;
+  RunWriter run(folder.path());
+  const auto add_step = [&](int64_t step, const nlohmann::json& figures) {
+    run.add_step("end_to_end", step, 3, {{{.task = "a", .reward = 1}}}, figures);
+  };
+  add_step(1, {{"dropped_groups", 0}, {"kept_groups", 1}, {"informative_groups", 0}});
+  add_step(2, {{"dropped_groups", 0}, {"kept_groups", 0}, {"informative_groups", 1}});
+  add_step(3, {{"dropped_groups", 1}});  // of a run before informative groups were counted
+  CHECK(says(read_run(folder.path()), "In 2 of 3 steps no group taught anything"));
+}
+
 TEST_CASE("of several verdicts on a program the lowest rank's counts, and a later round changes nothing") {
   const testing::TemporaryFolder folder;
   write_small_run(folder.path());

@@ -13,8 +13,7 @@ int64_t count_of(Sum sum, const StepFigures& step) { return std::llround(step.su
 }  // namespace
 
 std::string IdleSteps::note(const StepFigures& step) {
-  const bool teaches =
-      step.sums[Sum::kDropped] < step.sums[Sum::kGroups] || step.sums[Sum::kSurplusTaken] > 0;
+  const bool teaches = step.sums[Sum::kInformative] > 0 || step.sums[Sum::kSurplusTaken] > 0;
   if (step.sums[Sum::kGroups] == 0 || teaches) {
     *this = {};
     return "";

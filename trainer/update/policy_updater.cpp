@@ -163,7 +163,7 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& generated,
                                        settings_.surrogate, epoch_key(epoch)),
                       std::back_inserter(minibatches));
   UpdateTotals totals(settings_.objective->figures());
-  totals[UpdateRow::kStepScale] = step_scale;
+  if (!minibatches.empty()) totals[UpdateRow::kStepScale] = step_scale;
   std::span<const SupervisedBatch> batches = imitated;
   for (size_t i = 0; i < minibatches.size(); ++i) {
     std::vector<LiveSequence> chosen;

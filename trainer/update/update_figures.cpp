@@ -61,6 +61,20 @@ bool is_shown(const UpdateStatistics& update, UpdateShown shown, double value, b
   return false;
 }
 
+bool has_figure(const UpdateStatistics& update, UpdateEntry entry, bool has_responses) {
+  switch (entry) {
+    case UpdateEntry::kNone:
+      return false;
+    case UpdateEntry::kReinforced:
+      return has_responses && update.has_reinforced();
+    case UpdateEntry::kStage:
+      return has_responses;
+    case UpdateEntry::kEvery:
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 UpdateTotals::UpdateTotals(std::vector<UpdateFigure> objective_figures)
@@ -118,8 +132,7 @@ nlohmann::json UpdateStatistics::to_json(bool has_responses) const {
   nlohmann::json json = nlohmann::json::object();
   for (size_t row = 0; row < values_.size(); ++row) {
     const UpdateFigure& figure = figure_at(objective_figures_, row);
-    if (figure.entry == UpdateEntry::kNone || (figure.entry == UpdateEntry::kStage && !has_responses))
-      continue;
+    if (!has_figure(*this, figure.entry, has_responses)) continue;
     if (figure.unit == UpdateUnit::kCount)
       json[figure.key] = std::llround(values_[row]);
     else

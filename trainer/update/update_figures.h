@@ -19,8 +19,9 @@ enum class UpdateSum {
   kShared    // of the last update that has one; equal on all ranks
 };
 enum class UpdateUnit { kCount, kNumber, kShare };
-// Which entries of metrics.jsonl have the figure: those of stages alone, or those of warm-ups as well.
-enum class UpdateEntry { kNone, kStage, kEvery };
+// Which entries of metrics.jsonl have the figure: those of steps with an update from responses, those of
+// stages, or those of warm-ups as well.
+enum class UpdateEntry { kNone, kReinforced, kStage, kEvery };
 // When a step line shows the figure's text: in a step without responses; with an update from responses; with
 // one that imitated; with one that did nothing else; with any update, or without responses; if it is above 0.
 enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kImitatedAlone, kUpdated, kIfAny };
@@ -46,7 +47,7 @@ enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kImitatedA
   X(kSkippedUpdates, "skipped_updates", kLargest, kNothing, kCount, 0, kEvery, kIfAny, " (skipped)")         \
   X(kLearningRate, "learning_rate", kShared, kNothing, kNumber, 6, kEvery, kNever, "")                       \
   /* of updates from responses: what their rate is multiplied by */                                          \
-  X(kStepScale, "step_scale", kShared, kNothing, kNumber, 3, kStage, kNever, "")                             \
+  X(kStepScale, "step_scale", kShared, kNothing, kNumber, 3, kReinforced, kNever, "")                        \
   X(kTrainedTokens, "trained_tokens", kTotal, kNothing, kCount, 0, kEvery, kNever, "")                       \
   X(kUpdates, "updates", kShared, kNothing, kCount, 0, kEvery, kNever, "")                                   \
   X(kLossUpdates, "", kShared, kNothing, kCount, 0, kNone, kNever, "")                                       \

@@ -103,7 +103,7 @@ with folder() as temporary:
     for step in steps(kept):
         used = step["informative_groups"] - step["surplus_kept"] + step["surplus_taken"]
         expect(step["kept_groups"] == step["zero_variance_groups"], "all of them", step)
-        expect(step["step"] == STEPS or step["step_scale"] == min(used, WANTED) / WANTED, "steps are scaled by the groups that teach", step)
+        expect(step["step"] == STEPS or step.get("step_scale") == (min(used, WANTED) / WANTED if step["updates"] else None), "steps are scaled by the groups that teach", step)
         trained = (min(used, WANTED) + step["kept_groups"]) * SAMPLES
         expect(step["updates"] <= -(-trained // 5) and (step["too_few_groups"] or step["updates"] == -(-trained // 5)), "and have updates for all", step)
     killed_at = max((step for step in range(1, STEPS) if figures[step]["refill_rounds"] > 0), key=lambda step: figures[step - 1]["surplus_kept"])

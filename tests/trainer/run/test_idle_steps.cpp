@@ -33,6 +33,7 @@ TEST_CASE("run of idle steps is reported with its commonest outcome, and again w
   CHECK_THAT(warnings(1), ContainsSubstring("last 10 steps"));
   StepFigures taught = idle;
   taught.sums[Sum::kDropped] = 3;
+  taught.sums[Sum::kInformative] = 1;
   CHECK(steps.note(taught).empty());
   CHECK(warnings(4).empty());
   StepFigures surplus = idle;
@@ -48,4 +49,9 @@ TEST_CASE("run of idle steps is reported with its commonest outcome, and again w
   idle.sums[Sum::kInvalidTask] = 32;
   steps = {};
   CHECK_THAT(warnings(5), ContainsSubstring("of a task that can never be graded (160)"));
+  // Groups with equal rewards teach nothing although they are kept in the update.
+  idle.sums[Sum::kDropped] = 0;
+  idle.sums[Sum::kKept] = 4;
+  steps = {};
+  CHECK_THAT(warnings(5), ContainsSubstring("last 5 steps"));
 }
