@@ -27,7 +27,8 @@ def shipped(data, tokenizer):
                  "warm_up.samples_per_step=3", "rollout.max_new_tokens=32", "evaluation.tasks=2"]
         code, out, err = bicrl(*words, "--dry-run", cwd=temporary)
         expect(code == 0 and "max_tokens: 6144" in out, "a dry run", code, out, err)
-        expect("3 epochs of 6 pairs = 6 steps of at most 3 samples" in out, "what an epoch is of, before a run", out)
+        expect("3 epochs of 6 pairs = 6 steps of at most 3 samples" in out and "after each phase and each epoch of the warm-up" in out,
+               "what an epoch is of, before a run", out)
         words.append("warm_up.epochs=2")
         code, out, err = bicrl(*words, ranks=2, cwd=temporary)
         expect(code == 0 and "finished in" in out, "two epochs", code, out, err)

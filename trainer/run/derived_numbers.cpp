@@ -38,6 +38,12 @@ std::string reference_line(const RunSettings& settings, const PolicyConfig& poli
   return concat(title, "the frozen weights with adapters of an earlier phase, ", megabytes(bytes), " more\n");
 }
 
+std::string epochs_between_evaluations(int64_t every) {
+  if (every == 0) return "";
+  return every == 1 ? " and each epoch of the warm-up"
+                    : concat(" and every ", every, " epochs of the warm-up");
+}
+
 }  // namespace
 
 TrainingMemory memory_of(const RunSettings& settings, int ranks) {
@@ -92,10 +98,7 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
                  settings.evaluation.every_steps > 0
                      ? concat(" and every ", settings.evaluation.every_steps, " steps within it")
                      : "",
-                 settings.evaluation.every_epochs > 0
-                     ? concat(" and every ", settings.evaluation.every_epochs, " epochs of the warm-up")
-                     : "",
-                 "\n");
+                 epochs_between_evaluations(settings.evaluation.every_epochs), "\n");
   if (const BestOfSettings& best = settings.evaluation.best_of; best.tasks > 0)
     text += concat("best of ", best.samples, "                 ", best.tasks, " of them after the last phase",
                    best.after_warm_up ? " and the warm-up" : "", "\n");
