@@ -1,4 +1,6 @@
 """Records the operators that a forward pass runs, below autograd, and can answer for one of them."""
+import sys
+
 import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -30,16 +32,32 @@ def tensors_of(value):
     return [x for x in pytree.tree_flatten(value)[0] if isinstance(x, torch.Tensor)]
 
 
+def call_site(last):
+    """Where the code calls an operator: every frame's instruction from the operator up to the function `last`, and the modules
+    on the way. All rounds of a loop call it from one site; layers of a Sequential have sites of their own."""
+    site, frame = [], sys._getframe(2)
+    while frame is not None and frame.f_code is not last:
+        site.append((id(frame.f_code), frame.f_lasti))
+        if frame.f_code is MODULE_CALL:
+            site.append(id(frame.f_locals["self"]))
+        frame = frame.f_back
+    return tuple(site)
+
+
+MODULE_CALL = torch.nn.Module._call_impl.__code__
+
+
 class Operator:
     """One call: what it is, and snapshots of its outputs."""
 
-    def __init__(self, func, tainted, candidates, outputs, producers):
+    def __init__(self, func, tainted, candidates, outputs, producers, site):
         self.func = func
         self.name = name_of(func)
         self.tainted = tainted  # depends on the values of a source
         self.candidates = candidates  # places in the flat arguments that could stand for the first output
         self.outputs = outputs
         self.producers = producers  # names of what made each candidate
+        self.site = site
 
     @property
     def is_work(self):
@@ -57,8 +75,9 @@ def storage_of(x):
 class Recorder(TorchDispatchMode):
     """`stand_in(number, func, flat_args, outputs)` may return other outputs for an operator's call."""
 
-    def __init__(self, sources, stand_in=None, keep_values=True):
+    def __init__(self, sources, stand_in=None, keep_values=True, caller=None):
         super().__init__()
+        self.caller = caller  # code of the function that runs the module: sites are looked for up to it
         self.operators = []
         self.stand_in = stand_in
         self.keep_values = keep_values
@@ -96,5 +115,6 @@ class Recorder(TorchDispatchMode):
         for x in outputs:
             self.made_by[id(x)] = name
         kept = [x.detach().clone() for x in outputs] if self.keep_values else []
-        self.operators.append(Operator(func, tainted, candidates, kept, producers))
+        site = call_site(self.caller) if self.caller else ()
+        self.operators.append(Operator(func, tainted, candidates, kept, producers, site))
         return result
