@@ -50,7 +50,7 @@ MODULE_CALL = torch.nn.Module._call_impl.__code__
 class Operator:
     """One call: what it is, and snapshots of its outputs."""
 
-    def __init__(self, func, tainted, candidates, outputs, producers, site):
+    def __init__(self, func, tainted, candidates, outputs, producers, site, ancestors, taken):
         self.func = func
         self.name = name_of(func)
         self.tainted = tainted  # depends on the values of a source
@@ -58,6 +58,8 @@ class Operator:
         self.outputs = outputs
         self.producers = producers  # names of what made each candidate
         self.site = site
+        self.ancestors = ancestors  # bit i: its arguments depend on call i
+        self.taken = taken  # shape of its first tensor
 
     @property
     def is_work(self):
@@ -85,6 +87,7 @@ class Recorder(TorchDispatchMode):
         self.tainted = {id(x) for x in sources}
         self.tainted_storages = {storage_of(x) for x in sources}
         self.made_by = {}
+        self.depends_on = {}
         self.calls = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -112,9 +115,13 @@ class Recorder(TorchDispatchMode):
             candidates = [i for i, x in enumerate(flat) if isinstance(x, torch.Tensor) and x.is_floating_point() and
                           x.numel() == first.numel() and x.numel() > 0]
         producers = [self.made_by.get(id(flat[i]), "") for i in candidates]
+        ancestors = 0
+        for x in own:
+            ancestors |= self.depends_on.get(id(x), 0)
         for x in outputs:
             self.made_by[id(x)] = name
+            self.depends_on[id(x)] = ancestors | 1 << number
         kept = [x.detach().clone() for x in outputs] if self.keep_values else []
         site = call_site(self.caller) if self.caller else ()
-        self.operators.append(Operator(func, tainted, candidates, kept, producers, site))
+        self.operators.append(Operator(func, tainted, candidates, kept, producers, site, ancestors, own[0].shape if own else None))
         return result

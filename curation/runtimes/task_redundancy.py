@@ -4,9 +4,10 @@ import time
 
 import torch
 
+from task_pairs import pairs_of
 from task_recorder import Recorder, tensors_of
 from task_reference import Raises, copied, differs, is_float, jittered
-from task_stand_ins import bypass, spoil, spoil_others
+from task_stand_ins import bypass, pass_on, spoil, spoil_others
 from torch.utils import _pytree as pytree
 
 SAMPLES = 4
@@ -15,6 +16,7 @@ MOST_BYTES = 1 << 30  # of what is kept of a pass
 ROUNDING = 1e-9
 SAME_KIND = 1e-3  # a second normalisation differs from one by what keeps it from dividing by zero
 FEW = 8  # so many integers may agree by chance
+LARGE = (1e3, 1e5)  # times as large as drawn: a guard against overflow shows, even of small inputs
 IGNORED = -100  # the label that PyTorch's losses leave out
 GUARDS = {"isnan", "isinf", "isfinite"}
 
@@ -68,6 +70,8 @@ class Search:
             why = self.without(rounds)
             if why:
                 found[rounds[0]] = why
+        if not found:
+            found = self.undone(calls)
         return [f"{first[number].name} {why}" for number, why in sorted(found.items())]
 
     # ---- The same value under all samples, or another value's
@@ -143,7 +147,7 @@ class Search:
         zero in every draw stays so: a triangle of a matrix, for one."""
         leaves = self.draws[0]
         cases = [[torch.zeros_like(x) if is_float(x) or is_mask(x) else x for x in leaves],
-                 [x * 1000 if is_float(x) else x for x in leaves],
+                 *([x * factor if is_float(x) else x for x in leaves] for factor in LARGE),
                  [torch.where(self.always_zero(i), x, x - x.mean() - 3) if is_float(x) and x.numel() else x
                   for i, x in enumerate(leaves)]]
         if any(is_label(x) for x in leaves):
@@ -177,6 +181,15 @@ class Search:
     def others_matter(self, rounds):
         """Is more than the first output of an operator used?"""
         return len(self.operators[rounds[0]].outputs) > 1 and not self.unchanged(rounds, spoil_others, ROUNDING, ())
+
+    def undone(self, calls):
+        """Two operators that undo each other."""
+        for earlier, later, changes_shape in pairs_of(self.operators, calls):
+            self.check_time()
+            change = pass_on if changes_shape else bypass(0)
+            if self.unchanged(earlier + later, change, ROUNDING, self.large):
+                return {later[0]: f"undoes {self.operators[earlier[0]].name}: both could be left out"}
+        return {}
 
     def unchanged(self, numbers, change, tolerance, extremes):
         def stand_in(n, func, flat, result):

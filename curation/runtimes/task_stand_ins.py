@@ -41,3 +41,8 @@ def bypass(place):
         other = other.clone()
         return (other, *result[1:]) if isinstance(result, (tuple, list)) else other
     return change
+
+
+def pass_on(func, flat, result):
+    """The first argument as it is: for what changes shapes and is undone later."""
+    return next(x for x in flat if isinstance(x, torch.Tensor)).clone()
