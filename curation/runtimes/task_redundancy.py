@@ -17,8 +17,11 @@ ROUNDING = 1e-9
 SAME_KIND = 1e-3  # a second normalisation differs from one by what keeps it from dividing by zero
 FEW = 8  # so many integers may agree by chance
 LARGE = (1e3, 1e5)  # times as large as drawn: a guard against overflow shows, even of small inputs
+MILD = (4,)  # for what saturates
 IGNORED = -100  # the label that PyTorch's losses leave out
 GUARDS = {"isnan", "isinf", "isfinite"}
+# They keep an order. Of large numbers that differ rounding makes equal ones, and other places of the largest.
+MONOTONE = {"sigmoid", "log_sigmoid_forward", "tanh", "softplus", "erf", "atan", "exp", "_softmax", "_log_softmax"}
 
 
 class TooMuch(Exception):
@@ -59,6 +62,7 @@ class Search:
             raise TooMuch
         self.operators, self.outputs = first, outputs
         self.large = self.extremes()
+        self.mild = self.extremes(MILD)
         found = {}
         for rounds, why in self.constant_or_repeated(first):
             found.setdefault(rounds[0], why)
@@ -142,12 +146,12 @@ class Search:
 
     # ---- Left out, or spoilt
 
-    def extremes(self):
+    def extremes(self, factors=LARGE):
         """Inputs for which guards are made: all zeros and nothing chosen, large ones, negative ones, labels to ignore. What is
         zero in every draw stays so: a triangle of a matrix, for one."""
         leaves = self.draws[0]
         cases = [[torch.zeros_like(x) if is_float(x) or is_mask(x) else x for x in leaves],
-                 *([x * factor if is_float(x) else x for x in leaves] for factor in LARGE),
+                 *([x * factor if is_float(x) else x for x in leaves] for factor in factors),
                  [torch.where(self.always_zero(i), x, x - x.mean() - 3) if is_float(x) and x.numel() else x
                   for i, x in enumerate(leaves)]]
         if any(is_label(x) for x in leaves):
@@ -162,7 +166,9 @@ class Search:
         the last may make what nobody uses. What is redundant can be left out of all rounds, or of all but the first."""
         self.check_time()
         op = self.operators[rounds[0]]
-        if self.unchanged(rounds, spoil, ROUNDING, self.large):
+        is_place = op.name in MONOTONE and not any(x.is_floating_point() for x in self.outputs)
+        extremes = self.mild if is_place else self.large
+        if self.unchanged(rounds, spoil, ROUNDING, extremes):
             return "has no effect on the answer"
         if self.others_matter(rounds):
             return None
@@ -174,7 +180,7 @@ class Search:
             for place, producer in zip(op.candidates, op.producers):
                 self.check_time()
                 tolerance = SAME_KIND if producer == op.name else ROUNDING
-                if self.unchanged(left_out, bypass(place), tolerance, self.large if tolerance == ROUNDING else ()):
+                if self.unchanged(left_out, bypass(place), tolerance, extremes if tolerance == ROUNDING else ()):
                     return "could be left out"
         return None
 
