@@ -1,5 +1,6 @@
 """Work in a reference without which its answer would be the same."""
 import copy
+import itertools
 import time
 
 import torch
@@ -61,11 +62,11 @@ class Search:
         if sum(x.numel() * x.element_size() for op in first for x in op.outputs) > MOST_BYTES:
             raise TooMuch
         self.operators, self.outputs = first, outputs
-        self.large = self.extremes()
-        self.mild = self.extremes(MILD)
         found = {}
         for rounds, why in self.constant_or_repeated(first):
             found.setdefault(rounds[0], why)
+        for op in first:
+            op.outputs = [x.to("meta") for x in op.outputs]  # the values have been compared, and take most of the memory
         calls = rounds_of(first)
         for rounds in calls:
             op = first[rounds[0]]
@@ -90,7 +91,7 @@ class Search:
                 return []
             constant = {n for n in constant if not differs(first[n].outputs[:1], others[n].outputs[:1], ROUNDING)}
             self.keep_equal(repeated, others, self.draws[sample])
-        for leaves in self.large:  # a guard's result is its argument's but for what it guards against
+        for leaves in self.extremes(LARGE):  # a guard's result is its argument's but for what it guards against
             self.check_time()
             try:
                 others, outputs = self.record(0, leaves)
@@ -146,17 +147,18 @@ class Search:
 
     # ---- Left out, or spoilt
 
-    def extremes(self, factors=LARGE):
-        """Inputs for which guards are made: all zeros and nothing chosen, large ones, negative ones, labels to ignore. What is
-        zero in every draw stays so: a triangle of a matrix, for one."""
+    def extremes(self, factors):
+        """Inputs for which guards are made, one after another, as they may be large: all zeros and nothing chosen, numbers that
+        are these factors as large, negative ones, labels to ignore. What is zero in every draw stays so: a triangle of a matrix,
+        for one."""
         leaves = self.draws[0]
-        cases = [[torch.zeros_like(x) if is_float(x) or is_mask(x) else x for x in leaves],
-                 *([x * factor if is_float(x) else x for x in leaves] for factor in factors),
-                 [torch.where(self.always_zero(i), x, x - x.mean() - 3) if is_float(x) and x.numel() else x
-                  for i, x in enumerate(leaves)]]
+        yield [torch.zeros_like(x) if is_float(x) or is_mask(x) else x for x in leaves]
+        for factor in factors:
+            yield [x * factor if is_float(x) else x for x in leaves]
+        yield [torch.where(self.always_zero(i), x, x - x.mean() - 3) if is_float(x) and x.numel() else x
+               for i, x in enumerate(leaves)]
         if any(is_label(x) for x in leaves):
-            cases.append([some_ignored(x) if is_label(x) else x for x in leaves])
-        return cases
+            yield [some_ignored(x) if is_label(x) else x for x in leaves]
 
     def always_zero(self, place):
         return torch.stack([draw[place] == 0 for draw in self.draws]).all(dim=0)
@@ -167,44 +169,46 @@ class Search:
         self.check_time()
         op = self.operators[rounds[0]]
         is_place = op.name in MONOTONE and not any(x.is_floating_point() for x in self.outputs)
-        extremes = self.mild if is_place else self.large
-        if self.unchanged(rounds, spoil, ROUNDING, extremes):
+        factors = MILD if is_place else LARGE
+        if self.unchanged(rounds, spoil, ROUNDING, factors):
             return "has no effect on the answer"
         if self.others_matter(rounds):
             return None
         later = rounds[1:]
-        if later and self.unchanged(later, spoil, ROUNDING, ()):
+        if later and self.unchanged(later, spoil, ROUNDING):
             return None
         for left_out in (rounds, later) if later else (rounds,):
             op = self.operators[left_out[0]]
             for place, producer in zip(op.candidates, op.producers):
                 self.check_time()
                 tolerance = SAME_KIND if producer == op.name else ROUNDING
-                if self.unchanged(left_out, bypass(place), tolerance, extremes if tolerance == ROUNDING else ()):
+                if self.unchanged(left_out, bypass(place), tolerance, factors if tolerance == ROUNDING else None):
                     return "could be left out"
         return None
 
     def others_matter(self, rounds):
         """Is more than the first output of an operator used?"""
-        return len(self.operators[rounds[0]].outputs) > 1 and not self.unchanged(rounds, spoil_others, ROUNDING, ())
+        return len(self.operators[rounds[0]].outputs) > 1 and not self.unchanged(rounds, spoil_others, ROUNDING)
 
     def undone(self, calls):
         """Two operators that undo each other."""
         for earlier, later, changes_shape in pairs_of(self.operators, calls):
             self.check_time()
             change = pass_on if changes_shape else bypass(0)
-            if self.unchanged(earlier + later, change, ROUNDING, self.large):
+            if self.unchanged(earlier + later, change, ROUNDING, LARGE):
                 return {later[0]: f"undoes {self.operators[earlier[0]].name}: both could be left out"}
         return {}
 
-    def unchanged(self, numbers, change, tolerance, extremes):
+    def unchanged(self, numbers, change, tolerance, factors=None):
+        """Is the answer what it is without `change`: on all samples, and with `factors` on extremes?"""
         def stand_in(n, func, flat, result):
             return change(func, flat, result) if n in numbers else result
         try:
             if differs(self.outputs, self.record(0, stand_in=stand_in, keep_values=False)[1], tolerance):
                 return False
-            cases = [(sample, None) for sample in range(1, len(self.models))] + [(0, leaves) for leaves in extremes]
-            for sample, leaves in cases:
+            samples = ((sample, None) for sample in range(1, len(self.models)))
+            extremes = ((0, leaves) for leaves in self.extremes(factors)) if factors else ()
+            for sample, leaves in itertools.chain(samples, extremes):
                 self.check_time()
                 try:
                     own = self.record(sample, leaves, keep_values=False)[1]
