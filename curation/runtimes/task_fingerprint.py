@@ -2,18 +2,21 @@
 the operators below their decompositions, the answers on its own shapes, and the answers on canonical shapes."""
 import copy
 import hashlib
+import time
 
 import torch
 from torch._decomp import core_aten_decompositions
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from task_canonical import canonical_forms
+from task_canonical import canonical_forms, spread
 from task_recorder import is_view, name_of, storage_of, tensors_of, writes_in_place
-from task_reference import Raises, Reference, copied, is_tensor
+from task_reference import Raises, Reference, copied, differs, is_tensor
 
 MOST_ELEMENTS = 1 << 24
 DIGITS = 8
+PLACES = 256  # of the inputs on which a function of each place alone is compared
+MOST_AXES = 8
 # Arguments that say how large something is, not what is done.
 SIZES = {"size", "shape", "normalized_shape", "sizes", "self_size", "input_sizes", "stride", "repeats"}
 SIZED = {"view", "reshape", "expand", "_unsafe_view", "_reshape_alias", "empty", "zeros", "ones", "full", "new_zeros", "new_ones", "new_full",
@@ -200,11 +203,13 @@ def filled(model):
     return model
 
 
-def on_canonical_shapes(reference, model, spec, leaves):
+def on_canonical_shapes(reference, model, spec, leaves, ends):
     """Of each form that the model takes and answers finitely."""
     found = []
-    for alternatives, other in canonical_forms(model, leaves):
-        for inputs in alternatives:
+    for alternatives in canonical_forms(reference, model, leaves):
+        for inputs, other in alternatives:
+            if time.process_time() > ends:
+                return found
             try:
                 answers = reference.run(inputs, spec, filled(other))
             except Raises:
@@ -213,6 +218,27 @@ def on_canonical_shapes(reference, model, spec, leaves):
                 found.append(by_answers(answers) + "c")
                 break
     return found
+
+
+def element_by_element(reference, model, spec, leaves):
+    """Of a function of each place alone, on inputs of one axis; nothing for others."""
+    tensors = [x for x in leaves if is_tensor(x) and x.dim() > 0]
+    if not tensors or tensors[0].dim() > MOST_AXES or any(x.shape != tensors[0].shape for x in tensors):
+        return []
+    if any(x.numel() > 1 for x in [*model.parameters(), *model.buffers()]):
+        return []
+    flat = [spread(x, (PLACES,), i) if is_tensor(x) and x.dim() > 0 else x for i, x in enumerate(leaves)]
+    shape = (2,) * max(tensors[0].dim() - 1, 1) + (-1,)
+    shaped = [x.reshape(shape) if is_tensor(x) and x.dim() > 0 else x for x in flat]
+    try:
+        answers, others = [reference.run(inputs, spec, filled(model)) for inputs in (flat, shaped)]
+    except Raises:
+        return []
+    tensors = [x for x in shaped if is_tensor(x) and x.dim() > 0]
+    is_such = all(y.shape == tensors[0].shape for y in others) and all(bool(torch.isfinite(x).all()) for x in answers)
+    if not is_such or differs(answers, [y.reshape(-1) for y in others], 1e-9):
+        return []
+    return [by_answers(answers) + "e"]
 
 
 def fingerprints(examination):
@@ -232,7 +258,8 @@ def fingerprints(examination):
         found.append(by_answers(reference.run(leaves, spec, filled(model))))
     except Raises:
         pass
-    return found + on_canonical_shapes(reference, model, spec, leaves)
+    found += element_by_element(reference, model, spec, leaves)
+    return found + on_canonical_shapes(reference, model, spec, leaves, examination.ends)
 
 
 def read_function(code, shapes):

@@ -1,4 +1,6 @@
 """Records the operators that a forward pass runs, below autograd, and can answer for one of them."""
+import sys
+
 import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -30,16 +32,34 @@ def tensors_of(value):
     return [x for x in pytree.tree_flatten(value)[0] if isinstance(x, torch.Tensor)]
 
 
+def call_site(last):
+    """Where the code calls an operator: every frame's instruction from the operator up to the function `last`, and the modules
+    on the way. All rounds of a loop call it from one site; layers of a Sequential have sites of their own."""
+    site, frame = [], sys._getframe(2)
+    while frame is not None and frame.f_code is not last:
+        site.append((id(frame.f_code), frame.f_lasti))
+        if frame.f_code is MODULE_CALL:
+            site.append(id(frame.f_locals["self"]))
+        frame = frame.f_back
+    return tuple(site)
+
+
+MODULE_CALL = torch.nn.Module._call_impl.__code__
+
+
 class Operator:
     """One call: what it is, and snapshots of its outputs."""
 
-    def __init__(self, func, tainted, candidates, outputs, producers):
+    def __init__(self, func, tainted, candidates, outputs, producers, site, ancestors, taken):
         self.func = func
         self.name = name_of(func)
         self.tainted = tainted  # depends on the values of a source
         self.candidates = candidates  # places in the flat arguments that could stand for the first output
         self.outputs = outputs
         self.producers = producers  # names of what made each candidate
+        self.site = site
+        self.ancestors = ancestors  # bit i: its arguments depend on call i
+        self.taken = taken  # shape of its first tensor
 
     @property
     def is_work(self):
@@ -57,8 +77,9 @@ def storage_of(x):
 class Recorder(TorchDispatchMode):
     """`stand_in(number, func, flat_args, outputs)` may return other outputs for an operator's call."""
 
-    def __init__(self, sources, stand_in=None, keep_values=True):
+    def __init__(self, sources, stand_in=None, keep_values=True, caller=None):
         super().__init__()
+        self.caller = caller  # code of the function that runs the module: sites are looked for up to it
         self.operators = []
         self.stand_in = stand_in
         self.keep_values = keep_values
@@ -66,6 +87,7 @@ class Recorder(TorchDispatchMode):
         self.tainted = {id(x) for x in sources}
         self.tainted_storages = {storage_of(x) for x in sources}
         self.made_by = {}
+        self.depends_on = {}
         self.calls = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -93,8 +115,13 @@ class Recorder(TorchDispatchMode):
             candidates = [i for i, x in enumerate(flat) if isinstance(x, torch.Tensor) and x.is_floating_point() and
                           x.numel() == first.numel() and x.numel() > 0]
         producers = [self.made_by.get(id(flat[i]), "") for i in candidates]
+        ancestors = 0
+        for x in own:
+            ancestors |= self.depends_on.get(id(x), 0)
         for x in outputs:
             self.made_by[id(x)] = name
+            self.depends_on[id(x)] = ancestors | 1 << number
         kept = [x.detach().clone() for x in outputs] if self.keep_values else []
-        self.operators.append(Operator(func, tainted, candidates, kept, producers))
+        site = call_site(self.caller) if self.caller else ()
+        self.operators.append(Operator(func, tainted, candidates, kept, producers, site, ancestors, own[0].shape if own else None))
         return result

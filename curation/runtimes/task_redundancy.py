@@ -1,11 +1,14 @@
 """Work in a reference without which its answer would be the same."""
 import copy
+import itertools
 import time
 
 import torch
 
-from task_recorder import Recorder, tensors_of, writes_in_place
+from task_pairs import pairs_of
+from task_recorder import Recorder, tensors_of
 from task_reference import Raises, copied, differs, is_float, jittered
+from task_stand_ins import bypass, pass_on, spoil, spoil_others
 from torch.utils import _pytree as pytree
 
 SAMPLES = 4
@@ -14,8 +17,12 @@ MOST_BYTES = 1 << 30  # of what is kept of a pass
 ROUNDING = 1e-9
 SAME_KIND = 1e-3  # a second normalisation differs from one by what keeps it from dividing by zero
 FEW = 8  # so many integers may agree by chance
+LARGE = (1e3, 1e5)  # times as large as drawn: a guard against overflow shows, even of small inputs
+MILD = (4,)  # for what saturates
 IGNORED = -100  # the label that PyTorch's losses leave out
 GUARDS = {"isnan", "isinf", "isfinite"}
+# They keep an order. Of large numbers that differ rounding makes equal ones, and other places of the largest.
+MONOTONE = {"sigmoid", "log_sigmoid_forward", "tanh", "softplus", "erf", "atan", "exp", "_softmax", "_log_softmax"}
 
 
 class TooMuch(Exception):
@@ -41,7 +48,7 @@ class Search:
         model = copy.deepcopy(self.models[sample])
         leaves = [copied(x) for x in (self.draws[sample] if leaves is None else leaves)]
         sources = [x for i, x in enumerate(leaves) if isinstance(x, torch.Tensor) and i not in self.fixed]
-        recorder = Recorder(sources, stand_in, keep_values)
+        recorder = Recorder(sources, stand_in, keep_values, Search.record.__code__ if keep_values else None)
         torch.manual_seed(3)
         with torch.no_grad(), recorder:
             returned = model(*pytree.tree_unflatten(leaves, self.spec))
@@ -54,16 +61,22 @@ class Search:
             raise TooMuch
         if sum(x.numel() * x.element_size() for op in first for x in op.outputs) > MOST_BYTES:
             raise TooMuch
+        self.operators, self.outputs = first, outputs
         found = {}
-        for number, why in self.constant_or_repeated(first):
-            found.setdefault(number, why)
-        extremes = self.extremes()
-        for number, op in enumerate(first):
-            if number in found or not (op.tainted and op.is_work and op.outputs and op.outputs[0].is_floating_point()):
+        for rounds, why in self.constant_or_repeated(first):
+            found.setdefault(rounds[0], why)
+        for op in first:
+            op.outputs = [x.to("meta") for x in op.outputs]  # the values have been compared, and take most of the memory
+        calls = rounds_of(first)
+        for rounds in calls:
+            op = first[rounds[0]]
+            if rounds[0] in found or not (op.tainted and op.is_work and op.outputs and op.outputs[0].is_floating_point()):
                 continue
-            why = self.without(number, op, outputs, extremes, first)
+            why = self.without(rounds)
             if why:
-                found[number] = why
+                found[rounds[0]] = why
+        if not found:
+            found = self.undone(calls)
         return [f"{first[number].name} {why}" for number, why in sorted(found.items())]
 
     # ---- The same value under all samples, or another value's
@@ -75,10 +88,10 @@ class Search:
             self.check_time()
             others, _ = self.record(sample)
             if [op.name for op in others] != [op.name for op in first]:
-                return
+                return []
             constant = {n for n in constant if not differs(first[n].outputs[:1], others[n].outputs[:1], ROUNDING)}
             self.keep_equal(repeated, others, self.draws[sample])
-        for leaves in self.extremes():  # a guard's result is its argument's but for what it guards against
+        for leaves in self.extremes(LARGE):  # a guard's result is its argument's but for what it guards against
             self.check_time()
             try:
                 others, outputs = self.record(0, leaves)
@@ -86,11 +99,14 @@ class Search:
                 continue
             if all_finite(outputs) and [op.name for op in others] == [op.name for op in first]:
                 self.keep_equal(repeated, others, leaves)
-        for n in sorted(constant):
-            yield n, "always has the same result"
-        for n, places in sorted(repeated.items()):
-            if places:
-                yield n, "computes what is there already"
+        repeated = {n for n, places in repeated.items() if places}
+        found = []
+        for rounds in rounds_of(first):
+            if constant.issuperset(rounds):
+                found.append((rounds, "always has the same result"))
+            elif repeated.issuperset(rounds) or rounds[1:] and repeated.issuperset(rounds[1:]):
+                found.append((rounds, "computes what is there already"))
+        return [(rounds, why) for rounds, why in found if not self.others_matter(rounds)]
 
     @staticmethod
     def may_be_constant(op):
@@ -131,46 +147,68 @@ class Search:
 
     # ---- Left out, or spoilt
 
-    def extremes(self):
-        """Inputs for which guards are made: all zeros and nothing chosen, large ones, negative ones, labels to ignore. What is
-        zero in every draw stays so: a triangle of a matrix, for one."""
+    def extremes(self, factors):
+        """Inputs for which guards are made, one after another, as they may be large: all zeros and nothing chosen, numbers that
+        are these factors as large, negative ones, labels to ignore. What is zero in every draw stays so: a triangle of a matrix,
+        for one."""
         leaves = self.draws[0]
-        cases = [[torch.zeros_like(x) if is_float(x) or is_mask(x) else x for x in leaves],
-                 [x * 1000 if is_float(x) else x for x in leaves],
-                 [torch.where(self.always_zero(i), x, x - x.mean() - 3) if is_float(x) and x.numel() else x
-                  for i, x in enumerate(leaves)]]
+        yield [torch.zeros_like(x) if is_float(x) or is_mask(x) else x for x in leaves]
+        for factor in factors:
+            yield [x * factor if is_float(x) else x for x in leaves]
+        yield [torch.where(self.always_zero(i), x, x - x.mean() - 3) if is_float(x) and x.numel() else x
+               for i, x in enumerate(leaves)]
         if any(is_label(x) for x in leaves):
-            cases.append([some_ignored(x) if is_label(x) else x for x in leaves])
-        return cases
+            yield [some_ignored(x) if is_label(x) else x for x in leaves]
 
     def always_zero(self, place):
         return torch.stack([draw[place] == 0 for draw in self.draws]).all(dim=0)
 
-    def without(self, number, op, outputs, extremes, operators):
+    def without(self, rounds):
+        """`rounds`: calls from one place of the code. The first of a loop may have nothing to do, as with a state of zeros, and
+        the last may make what nobody uses. What is redundant can be left out of all rounds, or of all but the first."""
         self.check_time()
-        if self.unchanged(number, spoil, outputs, ROUNDING, extremes):
+        op = self.operators[rounds[0]]
+        is_place = op.name in MONOTONE and not any(x.is_floating_point() for x in self.outputs)
+        factors = MILD if is_place else LARGE
+        if self.unchanged(rounds, spoil, ROUNDING, factors):
             return "has no effect on the answer"
-        others_used = len(op.outputs) > 1 and self.others_matter(number, op, outputs)
-        if others_used:
+        if self.others_matter(rounds):
             return None
-        for place, producer in zip(op.candidates, op.producers):
-            self.check_time()
-            tolerance = SAME_KIND if producer == op.name else ROUNDING
-            if self.unchanged(number, bypass(place), outputs, tolerance, extremes if tolerance == ROUNDING else ()):
-                return "could be left out"
+        later = rounds[1:]
+        if later and self.unchanged(later, spoil, ROUNDING):
+            return None
+        for left_out in (rounds, later) if later else (rounds,):
+            op = self.operators[left_out[0]]
+            for place, producer in zip(op.candidates, op.producers):
+                self.check_time()
+                tolerance = SAME_KIND if producer == op.name else ROUNDING
+                if self.unchanged(left_out, bypass(place), tolerance, factors if tolerance == ROUNDING else None):
+                    return "could be left out"
         return None
 
-    def others_matter(self, number, op, outputs):
-        return not self.unchanged(number, spoil_others, outputs, ROUNDING, ())
+    def others_matter(self, rounds):
+        """Is more than the first output of an operator used?"""
+        return len(self.operators[rounds[0]].outputs) > 1 and not self.unchanged(rounds, spoil_others, ROUNDING)
 
-    def unchanged(self, number, change, outputs, tolerance, extremes):
+    def undone(self, calls):
+        """Two operators that undo each other."""
+        for earlier, later, changes_shape in pairs_of(self.operators, calls):
+            self.check_time()
+            change = pass_on if changes_shape else bypass(0)
+            if self.unchanged(earlier + later, change, ROUNDING, LARGE):
+                return {later[0]: f"undoes {self.operators[earlier[0]].name}: both could be left out"}
+        return {}
+
+    def unchanged(self, numbers, change, tolerance, factors=None):
+        """Is the answer what it is without `change`: on all samples, and with `factors` on extremes?"""
         def stand_in(n, func, flat, result):
-            return change(func, flat, result) if n == number else result
+            return change(func, flat, result) if n in numbers else result
         try:
-            if differs(outputs, self.record(0, stand_in=stand_in, keep_values=False)[1], tolerance):
+            if differs(self.outputs, self.record(0, stand_in=stand_in, keep_values=False)[1], tolerance):
                 return False
-            cases = [(sample, None) for sample in range(1, len(self.models))] + [(0, leaves) for leaves in extremes]
-            for sample, leaves in cases:
+            samples = ((sample, None) for sample in range(1, len(self.models)))
+            extremes = ((0, leaves) for leaves in self.extremes(factors)) if factors else ()
+            for sample, leaves in itertools.chain(samples, extremes):
                 self.check_time()
                 try:
                     own = self.record(sample, leaves, keep_values=False)[1]
@@ -185,6 +223,14 @@ class Search:
             raise
         except Exception:  # noqa: BLE001: without this operator the code does not run
             return False
+
+
+def rounds_of(operators):
+    """Numbers of the calls that one place of the code makes, a tuple each: the rounds of a loop belong together."""
+    found = {}
+    for number, op in enumerate(operators):
+        found.setdefault((op.site, op.name), []).append(number)
+    return [tuple(numbers) for numbers in found.values()]
 
 
 def all_finite(outputs):
@@ -207,45 +253,6 @@ def some_ignored(x):
 
 def flat_of(value):
     return value.reshape(-1)
-
-
-def spoil(func, flat, result):
-    """Other values of all its outputs, integers as possible as before."""
-    generator = torch.Generator().manual_seed(5)
-    for x in tensors_of(result):
-        if x.is_floating_point():
-            noise = torch.rand(x.shape, generator=generator, dtype=torch.float64).to(x.dtype)
-            x.mul_(1 + noise).add_(noise + 0.5)
-        elif x.dtype == torch.bool:
-            x.logical_not_()
-        else:
-            rolled = x.reshape(-1).roll(1).reshape(x.shape)
-            if torch.equal(rolled, x):
-                raise TypeError("nothing to tell by")
-            x.copy_(rolled)
-    return result
-
-
-def spoil_others(func, flat, result):
-    generator = torch.Generator().manual_seed(5)
-    for x in tensors_of(result)[1:]:
-        if x.is_floating_point():
-            x.add_(torch.rand(x.shape, generator=generator, dtype=torch.float64).to(x.dtype) + 0.5)
-        elif x.dtype != torch.bool and x.numel() > 1:
-            x.copy_(x.reshape(-1).roll(1).reshape(x.shape))
-    return result
-
-
-def bypass(place):
-    def change(func, flat, result):
-        first = tensors_of(result)[0]
-        other = flat[place].reshape(first.shape).to(first.dtype)
-        if writes_in_place(func):
-            first.copy_(other)
-            return result
-        other = other.clone()
-        return (other, *result[1:]) if isinstance(result, (tuple, list)) else other
-    return change
 
 
 def find_redundant(reference, model, draws, spec, fixed, seconds):

@@ -62,11 +62,15 @@ class Reference:
         found = attempt("get_init_inputs()", make) if callable(make) else []
         if not isinstance(found, (list, tuple, dict)):
             raise Raises(f"get_init_inputs() returns {type(found).__name__}, not a list")
-        seed_all(init_seed)
-        build = (lambda: self.names["Model"](**found)) if isinstance(found, dict) else (lambda: self.names["Model"](*found))
-        self.model = attempt("Model()", build)
+        self.init_inputs, self.init_seed = found, init_seed
+        self.model = self.build(found)
         if not isinstance(self.model, torch.nn.Module):
             raise Raises("Model is no torch.nn.Module")
+
+    def build(self, init_inputs):
+        seed_all(self.init_seed)
+        make = self.names["Model"]
+        return attempt("Model()", lambda: make(**init_inputs) if isinstance(init_inputs, dict) else make(*init_inputs))
 
     def inputs(self, seed):
         """(leaves, spec) of what forward() is given."""

@@ -136,7 +136,7 @@ TEST_CASE("task filter finds the defects of the tasks that it was made with") {
 }
 
 TEST_CASE("task filter finds at least 95 % of labelled defects and flags at most 5 % of sound tasks") {
-  for (const char* labels : {"scored_once", "scored_once_2"}) {
+  for (const char* labels : {"scored_once", "scored_once_2", "scored_once_3"}) {
     INFO(labels);
     const Score measured = score(labelled_tasks(labels));
     CHECK(100 * measured.recalled >= 95 * measured.defects);
