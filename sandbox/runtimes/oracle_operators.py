@@ -51,7 +51,7 @@ def bytes_of(tensor):
 
 
 def power_of_two(distance):
-    """The next one. The cost model tells no distances apart that this makes equal."""
+    """The next one. The cost model does not distinguish distances that this makes equal."""
     return 1 << max(distance - 1, 0).bit_length()
 
 

@@ -149,8 +149,12 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& generated,
   std::optional<BalancedStep> balanced;
   if (control_.size() > 1) {
     const PackSettings packs = pack_settings();
-    balanced = balance(generated, generated_keys, settings_.responses_per_update, epoch_key(0),
-                       {packs.block_size, packs.rows_of_pair}, control_);
+    const RowCost cost{
+        .block_size = packs.block_size,
+        .rows_of_pair = packs.rows_of_pair,
+        .rounds_of_block = [&](int64_t steps) { return settings_.objective->rounds_of_block(steps); }};
+    balanced =
+        balance(generated, generated_keys, settings_.responses_per_update, epoch_key(0), cost, control_);
   }
   const std::vector<Experience>& experiences = balanced ? balanced->experiences : generated;
   const StepKeys& scored_keys = balanced ? balanced->keys : generated_keys;

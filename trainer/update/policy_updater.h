@@ -11,7 +11,7 @@
 // ranks, and adamw.h takes the step at the rate of learning_rate.h (by fused_optimizer.h where there are
 // kernels). sharding.h says what ranks divide among them, parameter_gatherer.h lends a rank the parameters
 // that others hold. update_figures.h is what an update reports, of what chunk_figures.h keeps on the device,
-// training_memory.h what it needs.
+// training_memory.h what it needs, fitted_packs.h which packs are known to fit.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -30,6 +30,7 @@
 #include "trainer/ranks/tensor_plane.h"
 #include "trainer/update/chunk_figures.h"
 #include "trainer/update/gradient_buckets.h"
+#include "trainer/update/memory/fitted_packs.h"
 #include "trainer/update/objective/objective.h"
 #include "trainer/update/optimizer/adamw.h"
 #include "trainer/update/optimizer/fused_optimizer.h"
@@ -178,7 +179,7 @@ class PolicyUpdater {
   GradientObserver observer_;
   std::unique_ptr<ScoredPass> pass_;
   std::unique_ptr<ScoredPass> reference_pass_;  // of reference_; made when it is needed
-  Packs::Extent fitted_;                        // packs up to this one have been found to fit
+  FittedPacks fitted_;
   std::vector<ChunkFigures> pending_figures_;
   std::optional<PendingOutcome> pending_outcome_;  // of the last update, of a fused optimizer
 };

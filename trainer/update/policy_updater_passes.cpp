@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "common/error.h"
 #include "common/log.h"
@@ -106,23 +107,24 @@ void PolicyUpdater::accumulate_supervised(const SupervisedBatch& supervised, Upd
 }
 
 void PolicyUpdater::require_memory(const Packs& packs) {
-  const Packs::Extent most = packs.largest();
-  const bool is_known = most.rows <= fitted_.rows && most.scored <= fitted_.scored &&
-                        most.pairs <= fitted_.pairs && most.named_ids <= fitted_.named_ids;
-  if (policy_.device().is_cpu() || is_known) return;
-  size_t largest = 0;
-  for (size_t i = 1; i < packs.count(); ++i)
-    if (packs.extent(i).rows > packs.extent(largest).rows) largest = i;
+  if (policy_.device().is_cpu() || fitted_.contain(packs)) return;
+  const int64_t there_is = free_bytes(policy_.device());
   MemoryBudget budget;
   budget.held = training_memory(policy_.config(), policy_.dtype(), sharding_, control_.size(), policy_.lora(),
                                 policy_.device().type());
-  budget.pack_rows = most.rows;
-  budget.pass =
-      pass_memory(policy_.config(), {most.rows, most.scored, packs.segments(largest), most.named_ids},
-                  {policy_.dtype(), policy_.device().type(), recompute_, policy_.lora()});
-  const int64_t there_is = free_bytes(policy_.device());
-  if (budget.pass.peak_bytes() > there_is) throw InputError(budget.pass_problem(there_is));
-  fitted_ = most;
+  // With those before, or at least alone.
+  for (FittedPacks fitting : {fitted_, FittedPacks()}) {
+    fitting.extend(packs);
+    const PassShape shape = fitting.shape();
+    budget.pack_rows = shape.rows;
+    budget.pass = pass_memory(policy_.config(), shape,
+                              {policy_.dtype(), policy_.device().type(), recompute_, policy_.lora()});
+    if (budget.pass.peak_bytes() <= there_is) {
+      fitted_ = std::move(fitting);
+      return;
+    }
+  }
+  throw InputError(budget.pass_problem(there_is));
 }
 
 void PolicyUpdater::run_passes(const Packs& packs, double temperature, Part part,

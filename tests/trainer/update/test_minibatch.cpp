@@ -193,7 +193,7 @@ StepKeys moved(const StepKeys& shares, const std::vector<std::vector<int>>& rank
 }
 
 // The pairs of a policy of 1.7B parameters in blocks of four.
-constexpr RowCost kCost{.block_size = 4, .rows_of_pair = 9.5e-5};
+const RowCost kCost{.block_size = 4, .rows_of_pair = 9.5e-5};
 
 // Of all minibatches, what the rows of the rank with the most cost, over those of all ranks on average. Rows
 // are counted here one by one: each has a pair with every token before its block's end.
@@ -287,4 +287,55 @@ TEST_CASE("balanced ranks count a prompt once for its group, and for each respon
   // Rows: 800 with a shared prompt, 1,200 with two, beside 400 of every other group.
   CHECK(companions(0) == 2);
   CHECK(companions(1) == 0);
+}
+
+namespace {
+
+// A response of 64 blocks of four tokens, so many of which each denoise step accepts.
+Experience paced_experience(const PolicyConfig& config, int64_t tokens_per_step) {
+  Experience e = random_experience(config, {.prompt_tokens = 8, .response_blocks = 64}, 5, 1);
+  for (size_t i = 0; i < e.rollout.step_map.size(); ++i)
+    e.rollout.step_map[i] = static_cast<int32_t>(1 + static_cast<int64_t>(i) / tokens_per_step);
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("a response costs the rows that its objective computes for it") {
+  const PolicyConfig config = tiny_config(4);
+  for (const char* yaml : {"{objective: trace}", "{objective: trace, shrink: 2}", "{objective: coupled}",
+                           "{objective: random_masking}"})
+    for (const int64_t tokens_per_step : {1, 2, 4}) {
+      INFO(yaml << ", tokens per step: " << tokens_per_step);
+      const auto objective = objective_of(yaml);
+      const RowCost cost{.block_size = 4,
+                         .rounds_of_block = [&](int64_t steps) { return objective->rounds_of_block(steps); }};
+      const Experience experience = paced_experience(config, tokens_per_step);
+      const LiveSequence sequence = objective->sequence(experience, config, {.seed = 1});
+      const auto rows = static_cast<double>(sequence.clean.size() + 4 * sequence.noisy.size());
+      // The last block has no clean rows, and a round whose mask is empty, one in sixteen, is left out.
+      CHECK_THAT(cost.of_response(shares_of({experience}).front()), Catch::Matchers::WithinRel(rows, 0.1));
+    }
+}
+
+TEST_CASE("ranks of an update with one round a block get equal numbers of responses of one length") {
+  const PolicyConfig config = tiny_config(4);
+  // By the sampler's steps, the first would cost as much as two and a half of the others.
+  std::vector<Experience> all;
+  for (const int64_t tokens_per_step : {1, 4, 4, 4}) {
+    all.push_back(paced_experience(config, tokens_per_step));
+    all.back().group = static_cast<int64_t>(all.size());
+  }
+  UpdaterSettings settings = still_settings();
+  settings.objective = objective_of("{objective: random_masking}");
+  std::vector<double> rows(2);
+  on_ranks(2, [&](ControlPlane& control, TensorPlane& tensors) {
+    Transformer policy = tiny_policy(config, 40);
+    PolicyUpdater updater(policy, tiny_allowed(config), settings, control, tensors);
+    const bool is_first = control.rank() == 0;
+    const std::vector<Experience> mine = is_first ? all : std::vector<Experience>{};
+    const StepKeys keys = all_gather_lists(control, shares_of(mine));
+    rows[static_cast<size_t>(control.rank())] = updater.reinforce(mine, keys)[UpdateRow::kPackedRows];
+  });
+  CHECK_THAT(rows[0], Catch::Matchers::WithinRel(rows[1], 0.1));
 }

@@ -1,11 +1,13 @@
 // The table against an allocator that counts: a whole step of reinforcement, from drawing the policy on.
 #include "tests/trainer/counting_allocator.h"
 #include "tests/trainer/fixtures.h"
+#include "trainer/update/memory/fitted_packs.h"
 #include "trainer/update/memory/memory_budget.h"
 #include "trainer/update/operator_pass.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <deque>
 
 using namespace bicrl;
 using namespace bicrl::testing;
@@ -182,4 +184,34 @@ TEST_CASE("a run that does not fit is refused with numbers and what to change") 
              ContainsSubstring("generating needs") && ContainsSubstring("rollout.max_active"));
   CHECK_THAT(budget.table(int64_t{80} << 30),
              ContainsSubstring("activations of a pack of 8192 rows") && ContainsSubstring("80.000"));
+}
+
+TEST_CASE("packs that have fitted stay known when others exceed them in another figure") {
+  const PolicyConfig config = tiny_config(4);
+  const auto sequences_of = [&](int64_t responses, int64_t named_ids) {
+    std::vector<LiveSequence> sequences;
+    for (int64_t i = 0; i < responses; ++i)
+      sequences.push_back(rollout_sequence(random_experience(config, {}, 7, 1), config, /*shrink=*/1));
+    sequences.front().noisy.front().scored.front().kept.assign(static_cast<size_t>(named_ids), 5);
+    return sequences;
+  };
+  const std::vector<LiveSequence> many = sequences_of(6, 10), few = sequences_of(2, 30),
+                                  few_later = sequences_of(2, 25), more_ids = sequences_of(1, 31);
+  std::deque<std::vector<double>> scales;  // packs refer to them
+  const auto packs_of = [&](const std::vector<LiveSequence>& sequences) {
+    return Packs(sequences, scales.emplace_back(sequences.size(), 1), {.block_size = config.block_size});
+  };
+  FittedPacks fitted;
+  CHECK_FALSE(fitted.contain(packs_of(few)));
+  fitted.extend(packs_of(many));
+  CHECK_FALSE(fitted.contain(packs_of(few)));
+  fitted.extend(packs_of(few));
+  for (const auto* sequences : {&many, &few, &few_later}) CHECK(fitted.contain(packs_of(*sequences)));
+  CHECK_FALSE(fitted.contain(packs_of(more_ids)));
+  // Memory is asked for as much as both need.
+  const PassShape shape = fitted.shape();
+  CHECK(shape.rows == packs_of(many).largest().rows);
+  CHECK(shape.scored == packs_of(many).largest().scored);
+  CHECK(shape.named_ids == 30);
+  check_segments(shape.segments, shape.rows, config.block_size);  // throws
 }

@@ -66,6 +66,16 @@ struct PromptSet {
   }
 };
 
+// Rounds of all blocks of a response. A key does not say which steps a block has: they are spread evenly.
+int64_t rounds_of(const ExperienceKey& key, const RowCost& cost) {
+  const int64_t begin = key.prompt_tokens % cost.block_size;  // within a block
+  const int64_t blocks = (begin + key.scored_tokens + cost.block_size - 1) / cost.block_size;
+  if (blocks == 0) return 0;
+  const int64_t steps = key.scored_rounds / blocks, with_one_more = key.scored_rounds % blocks;
+  return (blocks - with_one_more) * cost.rounds_of_block(steps) +
+         with_one_more * cost.rounds_of_block(steps + 1);
+}
+
 }  // namespace
 
 // A row has a pair with every token before it.
@@ -76,7 +86,7 @@ double RowCost::of_prompt(const ExperienceKey& key) const {
 
 double RowCost::of_response(const ExperienceKey& key) const {
   const auto tokens = static_cast<double>(key.scored_tokens);
-  const double rows = tokens + static_cast<double>(block_size * key.scored_rounds);
+  const double rows = tokens + static_cast<double>(block_size * rounds_of(key, *this));
   return rows + rows_of_pair * rows * (static_cast<double>(key.prompt_tokens) + tokens / 2);
 }
 

@@ -3,6 +3,7 @@
 // thread-safe.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "rollout/rollout.h"
@@ -39,11 +40,13 @@ struct Minibatch {
 std::vector<Minibatch> deal_minibatches(const StepKeys& shares, int rank, int64_t responses_per_update,
                                         const SurrogateSettings& surrogate, uint64_t key);
 
-// What rows of packs cost. Of a response these are its tokens and a block for each of its rounds, as many as
-// an objective scores that has the sampler's rounds; of a prompt, its tokens.
+// What rows of packs cost. Of a response these are its tokens and, for each of its blocks, a block in each of
+// the rounds that the objective has for it; of a prompt, its tokens.
 struct RowCost {
   int64_t block_size = 4;
   double rows_of_pair = 0;  // PackSettings::rows_of_pair
+  // Objective::rounds_of_block.
+  std::function<int64_t(int64_t denoise_steps)> rounds_of_block = [](int64_t steps) { return steps; };
 
   double of_prompt(const ExperienceKey& key) const;
   double of_response(const ExperienceKey& key) const;  // without its prompt

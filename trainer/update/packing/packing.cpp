@@ -282,11 +282,20 @@ Packs::Packs(const std::vector<LiveSequence>& sequences, const std::vector<doubl
   extents_ = std::move(partition.extents);
 }
 
+bool Packs::Extent::contains(const Extent& other) const {
+  return other.rows <= rows && other.scored <= scored && other.pairs <= pairs && other.named_ids <= named_ids;
+}
+
+void Packs::Extent::extend(const Extent& other) {
+  rows = std::max(rows, other.rows);
+  scored = std::max(scored, other.scored);
+  pairs = std::max(pairs, other.pairs);
+  named_ids = std::max(named_ids, other.named_ids);
+}
+
 Packs::Extent Packs::largest() const {
   Extent largest;
-  for (const Extent& extent : extents_)
-    largest = {std::max(largest.rows, extent.rows), std::max(largest.scored, extent.scored),
-               std::max(largest.pairs, extent.pairs), std::max(largest.named_ids, extent.named_ids)};
+  for (const Extent& extent : extents_) largest.extend(extent);
   return largest;
 }
 

@@ -58,6 +58,9 @@ class Packs {
   struct Extent {
     int64_t rows = 0, scored = 0, pairs = 0;
     int64_t named_ids = 0;  // beside labels: excluded and kept ones (ScoredToken)
+
+    bool contains(const Extent& other) const;  // in each figure
+    void extend(const Extent& other);          // to the larger of both, in each figure
   };
 
   // Sequences in order, those with equal `shared` tokens one after the other as one group (a group that is
