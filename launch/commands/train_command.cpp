@@ -63,8 +63,8 @@ LoadedRun load_run(const LearnerCommand& command) {
       VerifierOptions::from_config(document.root().section("verifier").section("server"));
   document.finish();
   if (command.name == "sft" && !settings.warm_up.is_enabled())
-    document.root().section("warm_up").reject("steps",
-                                              "`bicrl sft` runs the warm-up, and this one has no steps");
+    document.root().section("warm_up").reject(settings.warm_up.length_key,
+                                              "`bicrl sft` runs the warm-up, and this one has no step");
   // Where nothing is rewarded, any rule will do.
   std::vector<fs::path> of_stages;
   for (const StageSettings& stage : settings.stages) of_stages.push_back(stage.reward_file);
