@@ -289,7 +289,8 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   LoadedRun run = load_run(command);
   run.settings.policy.verify = command.verify;
   if (run.settings.trainer.deterministic) require_determinism();
-  RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.pairs);
+  RunInputs inputs =
+      RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.trained_pairs());
   run.settings.warm_up.expect_pairs(inputs.pair_samples.size());
   if (command.dry_run) {
     if (first) print_plan(run, control.size());
@@ -334,7 +335,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     training.reset();  // it has the memory
     // Of which the part's communicator takes its buffers.
     return_unused_memory(policy_device(run.settings.policy, control.local_rank()));
-    inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.pairs);
+    inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.trained_pairs());
     layout = lay_out(run.settings, inputs, control, generators);
     if (first) log_info(layout.memory);
     end = train(latest_checkpoint(run.settings, control));

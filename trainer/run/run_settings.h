@@ -42,6 +42,8 @@ struct WarmUpSettings {
   UpdaterSettings updater;
 
   bool is_enabled() const { return steps > 0 || epochs > 0; }
+  // What is to be loaded: none if no step trains on them.
+  PairSettings trained_pairs() const { return is_enabled() ? pairs : PairSettings{}; }
   // With epochs: steps and schedule follow from the number of pairs that are trained on.
   void expect_pairs(int64_t pairs);
 };
