@@ -19,9 +19,9 @@
 #include "rollout/decoding/denoise_step.h"
 #include "sandbox/service/verifier_server.h"
 #include "trainer/experience/grading_basis.h"
-#include "trainer/inputs/run_inputs.h"
 #include "trainer/run/determinism.h"
 #include "trainer/run/layout/run_memory.h"
+#include "trainer/run/run_inputs.h"
 #include "trainer/run/training_run.h"
 #include "verdict/verifier_description.h"
 
