@@ -1,6 +1,6 @@
 // Compares two scorings of a run's stored episodes: their rewards, and the signs of their advantages. An
 // episode without a verdict is left out. Runs the episode pipeline with its scoring stage alone, and with two
-// scorings instead of a GroupScorer: stored episodes have no tasks, and nothing is learned of them. Pure
+// scorings instead of a GroupScorer: stored episodes have no tasks, and no policy is trained on them. Pure
 // functions.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The frame of commands that run on several ranks: MPI's lifetime, errors that must end all ranks, and one
+// Session of a command on several ranks: MPI's lifetime, errors that must end all ranks, and one
 // verifier for all of them.
 #pragma once
 #include <c10/core/Device.h>

@@ -82,8 +82,7 @@ StepTable read_step_table(const std::filesystem::path& file) {
     set_values(table, entry, "", 0);
   });
   for (auto& [name, column] : table.columns) column.resize(table.step.size(), kNoNumber);
-  table.columns.erase("step");
-  table.columns.erase("steps");
+  for (const char* key : {"step", "steps", "epochs"}) table.columns.erase(key);
   return table;
 }
 

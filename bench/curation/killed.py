@@ -5,10 +5,11 @@ nobody killed, byte for byte.
 
 The pipeline is configs/curation/quickstart.yaml (--pipeline), whose policy `bicrl train configs/quickstart.yaml` makes. A command lives
 for a time drawn from the first half (--share) of what the undisturbed one took, so that kills are spread over the whole of it, starts
-included. SIGKILL goes to the whole process group. Where a command ends before its moment, its files are compared, and the next one begins
-in an empty folder. The ledger and the verifier's log are not compared: they hold answers in the order in which they came.
+included. SIGKILL goes to the command's process group. An embedded verifier has a group of its own and ends by the SIGTERM that it gets
+when its parent dies. Where a command ends before its moment, its files are compared, and the next one begins in an empty folder. The
+ledger and the verifier's log are not compared: they hold answers in the order in which they came.
 
-An embedded verifier draws other secret inputs each time it starts, so a program that is nearly correct may pass another number of trials,
+An embedded verifier samples new secret inputs each time it starts, so a program that is nearly correct may pass another number of trials,
 killed or not. With --one-verifier all commands ask one verifier, which is not killed, and every byte must be the same. Without it records
 that differ are named, with what differs in them."""
 import argparse

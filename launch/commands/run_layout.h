@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "trainer/inputs/run_inputs.h"
 #include "trainer/ranks/control_plane.h"
 #include "trainer/run/checkpoints/run_state.h"
 #include "trainer/run/layout/placement_trial.h"
+#include "trainer/run/run_inputs.h"
 #include "trainer/run/run_settings.h"
 
 namespace bicrl {

@@ -19,9 +19,9 @@
 #include "rollout/decoding/denoise_step.h"
 #include "sandbox/service/verifier_server.h"
 #include "trainer/experience/grading_basis.h"
-#include "trainer/inputs/run_inputs.h"
 #include "trainer/run/determinism.h"
 #include "trainer/run/layout/run_memory.h"
+#include "trainer/run/run_inputs.h"
 #include "trainer/run/training_run.h"
 #include "verdict/verifier_description.h"
 
@@ -63,8 +63,8 @@ LoadedRun load_run(const LearnerCommand& command) {
       VerifierOptions::from_config(document.root().section("verifier").section("server"));
   document.finish();
   if (command.name == "sft" && !settings.warm_up.is_enabled())
-    document.root().section("warm_up").reject("steps",
-                                              "`bicrl sft` runs the warm-up, and this one has no steps");
+    document.root().section("warm_up").reject(settings.warm_up.length_key,
+                                              "`bicrl sft` runs the warm-up, and this one has no step");
   // Where nothing is rewarded, any rule will do.
   std::vector<fs::path> of_stages;
   for (const StageSettings& stage : settings.stages) of_stages.push_back(stage.reward_file);
@@ -289,7 +289,8 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
   LoadedRun run = load_run(command);
   run.settings.policy.verify = command.verify;
   if (run.settings.trainer.deterministic) require_determinism();
-  RunInputs inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.pairs);
+  RunInputs inputs =
+      RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.trained_pairs());
   run.settings.warm_up.expect_pairs(inputs.pair_samples.size());
   if (command.dry_run) {
     if (first) print_plan(run, control.size());
@@ -334,7 +335,7 @@ int run_on_ranks(const LearnerCommand& command, RankPlanes ranks) {
     training.reset();  // it has the memory
     // Of which the part's communicator takes its buffers.
     return_unused_memory(policy_device(run.settings.policy, control.local_rank()));
-    inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.pairs);
+    inputs = RunInputs::load(run.settings.policy, run.settings.tasks, run.settings.warm_up.trained_pairs());
     layout = lay_out(run.settings, inputs, control, generators);
     if (first) log_info(layout.memory);
     end = train(latest_checkpoint(run.settings, control));

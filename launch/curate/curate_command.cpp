@@ -18,6 +18,7 @@
 #include "curation/table_process.h"
 #include "launch/embedded_verifier.h"
 #include "launch/signals.h"
+#include "reward/client/transport_probe.h"
 #include "reward/client/verifier_client.h"
 #include "sandbox/service/verifier_server.h"
 
@@ -27,17 +28,25 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(30);
 
+// Of a verifier that was named and does not describe itself.
+std::string advice_on(const std::string& address) {
+  if (probe_transport(address) != Transport::kUnknown) return "";
+  return ": is one started there (`bicrl verifier`)? Without 'verifier.addresses' this command starts one "
+         "itself";
+}
+
 // The verifier service as a pipeline sees it.
 class ServiceGrader : public curation::Grader {
  public:
-  explicit ServiceGrader(const VerifierClientOptions& options)
+  ServiceGrader(const VerifierClientOptions& options, bool is_embedded)
       : client_(options), capacity_(static_cast<size_t>(options.max_in_flight)) {
     VerificationProtocol wishes = options.protocol;
-    for (const Result<VerifierDescription>& answer : client_.describe(kPatience)) {
+    const std::vector<Result<VerifierDescription>> answers = client_.describe(kPatience);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const Result<VerifierDescription>& answer = answers[i];
       if (!answer)
-        throw Error(concat("no verifier answers: ", answer.reason(),
-                           ": is one started there (`bicrl verifier`)? Without 'verifier.addresses' this "
-                           "command starts one itself"),
+        throw Error(concat("verifier cannot be used: ", answer.reason(),
+                           is_embedded ? "" : advice_on(options.addresses[i])),
                     ExitCode::kUnavailable);
       wishes.measure_time =
           !answer.value().clock.empty();  // so that the clock is part of what verdicts depend on
@@ -107,7 +116,7 @@ class CommandServices : public curation::Services {
       server_ = std::make_unique<EmbeddedVerifier>(command_.config_path, command_.overrides, log_path_);
       verifier_.addresses = {server_->address()};
     }
-    grader_ = std::make_unique<ServiceGrader>(verifier_);
+    grader_ = std::make_unique<ServiceGrader>(verifier_, /*is_embedded=*/server_ != nullptr);
     return *grader_;
   }
   curation::CodeReader& code_reader() override {

@@ -96,11 +96,14 @@ std::string transport_problem(const std::string& address, bool with_tls) {
   return "";
 }
 
-bool is_tls_refusal(const std::string& message) {
-  for (const char* sign : {"CERTIFICATE_VERIFY_FAILED", "certificate verify failed", "Peer name ",
-                           "Ssl handshake failed", "handshake failed"})
+bool is_certificate_refusal(const std::string& message) {
+  for (const char* sign : {"CERTIFICATE_VERIFY_FAILED", "certificate verify failed", "Peer name "})
     if (message.find(sign) != std::string::npos) return true;
   return false;
+}
+
+bool is_tls_refusal(const std::string& message) {
+  return is_certificate_refusal(message) || message.find("handshake failed") != std::string::npos;
 }
 
 }  // namespace bicrl

@@ -16,8 +16,10 @@ Transport probe_transport(const std::string& address);
 // server speaks, or the server cannot be reached.
 std::string transport_problem(const std::string& address, bool with_tls);
 
-// Whether a failed call's message says that TLS was refused, which no retry changes: another certificate,
-// say.
+// Whether a failed call's message says that the server's certificate was refused, which no retry changes.
+bool is_certificate_refusal(const std::string& message);
+
+// The same of any failed handshake, which a server that is ending cuts short as well.
 bool is_tls_refusal(const std::string& message);
 
 }  // namespace bicrl

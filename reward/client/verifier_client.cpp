@@ -93,7 +93,7 @@ class VerifierClient::Engine {
       warned_;  // by server: its last failure, while it is in trouble
   std::vector<std::string>
       transport_problems_;          // by server: what explain_transport() found, until it answers
-  std::vector<bool> has_answered_;  // by server: so it speaks what this client does
+  std::vector<bool> has_answered_;  // by server, until its port is closed: so it speaks what this client does
   std::deque<JobPointer> queue_;    // no call under way
   std::unordered_map<std::string, JobPointer> jobs_;  // by key, until delivered
   std::unordered_map<Event*, std::unique_ptr<Event>> events_;
@@ -313,15 +313,20 @@ void VerifierClient::Engine::note_answer(size_t server) {
 // With the mutex held, which a server that takes connections and says nothing can make last a second. One
 // that has answered dies or is started again: it closes connections without a word as one with TLS does.
 void VerifierClient::Engine::explain_transport(size_t server, Problem& problem) {
-  if (has_answered_[server]) return;
   std::string& known = transport_problems_[server];
-  const bool is_down = problem.reason.find("Connection refused") != std::string::npos;
-  if (known.empty() && !is_down)
+  if (problem.reason.find("Connection refused") != std::string::npos) {
+    // The next one to listen there is another server.
+    known.clear();
+    has_answered_[server] = false;
+    return;
+  }
+  if (known.empty() && !has_answered_[server])
     known = transport_problem(options_.addresses[server], options_.access.given());
   if (!known.empty()) problem.reason = known;
+  const bool is_refusal =
+      has_answered_[server] ? is_certificate_refusal(problem.reason) : is_tls_refusal(problem.reason);
   // No retry helps, unless there is another server.
-  if ((!known.empty() || is_tls_refusal(problem.reason)) && options_.addresses.size() == 1)
-    problem.retry = false;
+  if ((!known.empty() || is_refusal) && options_.addresses.size() == 1) problem.retry = false;
 }
 
 // An outage is one line in the log, not hundreds, even if the server answers now and then.

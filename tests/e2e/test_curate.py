@@ -1,10 +1,12 @@
 """bicrl curate on the real machine: boxes, an embedded verifier, a policy. Killed at random moments the same command ends with the same
 bytes; so it does after a disk that fills up and after a verifier that dies. BICRL_KILLS says how often it is killed (3)."""
+import contextlib
 import json
 import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -164,6 +166,26 @@ def random_kills(temporary):
     print(f"killed {killed} times at work: the same bytes as undisturbed ({seconds:.0f} s)")
 
 
+@contextlib.contextmanager
+def closing_port():
+    """Takes connections and closes them without a word, as a verifier with TLS does for a client without."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def close_each():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    connection.recv(64)
+                    connection.close()
+
+        thread = threading.Thread(target=close_each)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.getsockname()[1]}"
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
 def verifier_that_dies(config, temporary):
     process, address = started_verifier("workers=1", *patient(60, prefix=""))
     run = Path(temporary, "dying")
@@ -187,7 +209,11 @@ def verifier_that_dies(config, temporary):
     known = ledger.read_bytes()
     expect(b'"verdict"' in known, "verdicts until then are kept")
     code, out, err = bicrl(*command)
-    expect(code == 3 and f"no verifier answers: {address}" in err and "is one started there" in err, "none is there: what to do", code, out, err)
+    expect(code == 3 and f"verifier cannot be used: {address}" in err and "is one started there" in err, "none is there: what to do", code, out, err)
+    with closing_port() as other:
+        code, out, err = bicrl(*command, f"verifier.addresses=[{other}]")
+    expect(code == 3 and f"verifier cannot be used: the verifier {other} speaks TLS" in err and "is one started there" not in err,
+           "one is there that speaks TLS", code, out, err)
     process, address = started_verifier("workers=1", *patient(60, prefix=""))
     # With the deadline of any run: this one is to end, however busy the machine is.
     command[3:] = [f"verifier.addresses=[{address}]"]

@@ -94,11 +94,11 @@ with folder() as temporary:
     file.write_text(json.dumps(pairs(4)))
     sources = f"warm_up.pairs={{sources: [{{file: {file}}}]}}"
 
-    def words(name, *more):
-        return ["sft", *SMALL, sources, f"run.directory={temporary}/{name}", *more]
+    def words(name, *more, command="sft"):
+        return [command, *SMALL, sources, f"run.directory={temporary}/{name}", *more]
 
-    def train(name, *more, **how):
-        return bicrl(*words(name, *more), **how)
+    def train(name, *more, command="sft", **how):
+        return bicrl(*words(name, *more, command=command), **how)
 
 
     code, out, err = train("whole", "warm_up.steps=40")
@@ -129,6 +129,13 @@ with folder() as temporary:
     code, out, err = train("broken", "warm_up.steps=1")
     expect(code == 2 and "pairs.json: entry 2: response: missing" in err, "a broken entry is named", code, out, err)
     expect(not Path(temporary, "broken").exists(), "before anything starts")
+    for key in ("steps", "epochs"):
+        code, out, err = train("unused", f"warm_up.{key}=0", "--dry-run", command="train")
+        expect(code == 0 and f"warm_up.pairs has no effect with 'warm_up.{key}: 0'" in out, "pairs that nothing trains on", code, out, err)
+        code, out, err = train("unused", f"warm_up.{key}=0")
+        expect(code == 2 and f"warm_up.{key}: `bicrl sft` runs the warm-up" in err, "no warm-up: the key that says so", code, out, err)
+    code, out, err = train("unused", "warm_up.epochs=0", "evaluation.every_epochs=1")
+    expect(code == 2 and "every_epochs" in err and "with 'warm_up.epochs: 0'" in err, "evaluations after none of the epochs", code, out, err)
     code, out, err = bicrl("sft", *SMALL, f"run.directory={temporary}/none", "warm_up.steps=1", "warm_up.pairs={sources: [{file: none.json}]}")
     expect(code == 2 and "none.json" in err, "a file that is not there", code, out, err)
     code, out, err = train("both", "warm_up.steps=1", "warm_up.programs=best")

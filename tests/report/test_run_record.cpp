@@ -61,6 +61,16 @@ TEST_CASE("run directory reads back as it was written") {
   CHECK(run.kept.responses.at({3, 1, 1}).text == "fourth");
 }
 
+TEST_CASE("epoch of a warm-up is a curve, and the number of all is none") {
+  const testing::TemporaryFolder folder;
+  write_small_run(folder.path());
+  const nlohmann::json step = {{"phase", "warm_up"}, {"step", 1}, {"steps", 2}, {"epoch", 1}, {"epochs", 2}};
+  write_file_atomically(folder.path() / "metrics.jsonl", step.dump() + "\n");
+  const RunRecord run = read_run(folder.path());
+  CHECK(run.steps.columns.contains("epoch"));
+  CHECK_FALSE(run.steps.columns.contains("epochs"));
+}
+
 TEST_CASE("notice counts steps whose groups taught nothing, those that kept them as well") {
   const testing::TemporaryFolder folder;
   RunWriter run(folder.path());

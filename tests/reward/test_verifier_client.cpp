@@ -333,6 +333,39 @@ TEST_CASE("a server that answered before and closes connections while it dies is
   if (!early) CHECK(verdict_of(client).correct);
 }
 
+TEST_CASE("mismatch of TLS is named where a server that answered comes back with TLS") {
+  FakeVerifier server;
+  auto options = options_for({server.address()});
+  options.max_attempts = 100000;
+  options.deadline_s = 60;
+  VerifierClient client(options);
+  CHECK(verify(client, "before", "p").correct);
+  server.stop();
+  client.submit(request("after", "q"));
+  wait_until([&] { return client.waiting_for().find("Connection refused") != std::string::npos; });
+  const ClosingPort with_tls(server.address());
+  CHECK_THAT(verdict_of(client).diagnostics, ContainsSubstring("speaks TLS"));
+}
+
+TEST_CASE("TLS of a server that answered is refused for its certificate alone") {
+  std::string refusal;
+  FakeVerifier server([&](const auto& asked, int call, auto& reply) {
+    if (asked.program() == "p" || call == 3) return FakeVerifier::answer_correct(asked, call, reply);
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, refusal);
+  });
+  VerifierClient client(options_for({server.address()}));
+  CHECK(verify(client, "before", "p").correct);
+  SECTION("its certificate was replaced") {
+    refusal = "Ssl handshake failed: SSL_ERROR_SSL: error:0A000086:SSL routines::certificate verify failed";
+    CHECK_THAT(verify(client, "after", "q").diagnostics,
+               ContainsSubstring("after 1 call in") && ContainsSubstring(refusal));
+  }
+  SECTION("it ends within a handshake") {
+    refusal = "Ssl handshake failed: TSI_PROTOCOL_FAILURE";
+    CHECK(verify(client, "after", "q").correct);
+  }
+}
+
 TEST_CASE("an infrastructure outcome is asked for again, ends masked, and is not remembered") {
   std::atomic<bool> broken{true};
   FakeVerifier server([&](const auto& asked, int call, auto& reply) {

@@ -1,6 +1,6 @@
-// How passes over pairs are divided into steps: an epoch ends with a step, and the steps of an epoch have
-// equally many samples, but for one. So which samples a step has does not depend on the number of epochs.
-// Plain values; thread-safe.
+// How passes over pairs are divided into steps: an epoch ends with a step, and the numbers of samples of its
+// steps differ by at most one. So which samples a step has does not depend on the number of epochs. Plain
+// values; thread-safe.
 #pragma once
 #include <cstdint>
 

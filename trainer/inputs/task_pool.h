@@ -1,8 +1,9 @@
 // The tasks of a run: loaded from files or synthesised, with those each stage can use.
 //
-// How this folder works: run_inputs.h is what a run reads; task_source.h and policy_source.h are the sections
-// `tasks` and `policy` of a configuration and load what they name (existing_path.h finds files, task_files.h
-// reads those of tasks); prompt_filter.h leaves out what does not fit the policy.
+// How this folder works: task_source.h, policy_source.h and pair_source.h are the sections `tasks`, `policy`
+// and `warm_up.pairs` of a configuration and load what they name (existing_path.h finds files, task_files.h
+// reads those of tasks); pair_epochs.h divides passes over pairs into steps; prompt_filter.h leaves out what
+// does not fit the policy.
 #pragma once
 #include <string>
 #include <vector>

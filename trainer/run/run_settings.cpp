@@ -18,10 +18,12 @@ WarmUpSettings warm_up_from(const ConfigSection& section, const fs::path& config
   section.prefer_overridden({"steps", "epochs"});
   if (section.has("steps") && section.has("epochs"))
     section.reject("epochs", "a warm-up has either `steps` or `epochs`, from which its steps follow");
-  if (section.has("epochs"))
+  if (section.has("epochs")) {
+    warm_up.length_key = "epochs";
     warm_up.epochs = section.integer("epochs", 0, 0, kMany);
-  else
+  } else {
     warm_up.steps = section.integer("steps", 0, 0, kMany);
+  }
   warm_up.samples_per_step = section.integer("samples_per_step", 32, 1, kMany);
   const ConfigSection pairs = section.section("pairs");
   warm_up.pairs = PairSettings::from_config(pairs, config_folder);
@@ -121,7 +123,7 @@ BestOfSettings best_of_from(const ConfigSection& section, const DecodingSettings
 }
 
 EvaluationSettings evaluation_from(const ConfigSection& root, const DecodingSettings& sampling, bool infills,
-                                   bool has_epochs) {
+                                   const WarmUpSettings& warm_up) {
   const ConfigSection section = root.section("evaluation");
   EvaluationSettings evaluation;
   evaluation.tasks = section.integer("tasks", 256, 0, kMany);
@@ -134,8 +136,11 @@ EvaluationSettings evaluation_from(const ConfigSection& root, const DecodingSett
     section.refuse_without_effect("infilling_tasks", "without an infilling stage", root);
   if (evaluation.tasks > 0 || section.has("every_steps"))
     evaluation.every_steps = section.integer("every_steps", 0, 0, kMany);
-  if (!has_epochs)
-    section.refuse_without_effect("every_epochs", "without 'warm_up.epochs'", root.section("warm_up"));
+  if (warm_up.epochs == 0)
+    section.refuse_without_effect(
+        "every_epochs",
+        warm_up.length_key == "epochs" ? "with 'warm_up.epochs: 0'" : "without 'warm_up.epochs'",
+        root.section("warm_up"));
   else if (evaluation.tasks > 0 || section.has("every_epochs"))
     evaluation.every_epochs = section.integer("every_epochs", 0, 0, kMany);
   if (evaluation.tasks > 0 || section.has("phases"))
@@ -321,7 +326,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
   const bool infills = std::ranges::any_of(settings.stages, [](const StageSettings& stage) {
     return stage.stage == Stage::kInfilling && stage.steps > 0;
   });
-  settings.evaluation = evaluation_from(root, decoding, infills, settings.warm_up.epochs > 0);
+  settings.evaluation = evaluation_from(root, decoding, infills, settings.warm_up);
   settings.tasks.use = use_of_tasks(settings);
   if (settings.tasks.synthetic)
     settings.tasks.split = split_from(root.section("evaluation"), *settings.tasks.synthetic,
@@ -370,7 +375,8 @@ std::vector<std::string> settings_without_effect(const RunSettings& settings) {
           "or several updates a step (responses_per_update, epochs), make it act"));
   }
   if (!settings.warm_up.is_enabled() && !settings.warm_up.pairs.sources.empty())
-    notes.push_back("warm_up.pairs has no effect with 'warm_up.steps: 0'");
+    notes.push_back(
+        concat("warm_up.pairs has no effect with 'warm_up.", settings.warm_up.length_key, ": 0'"));
   if (settings.trainer.generator_ranks > 0 && settings.stages.empty())
     notes.push_back(concat("trainer.placement: split leaves ", settings.trainer.generator_ranks,
                            " ranks idle in the warm-up, and there is no stage"));

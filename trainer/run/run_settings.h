@@ -32,15 +32,18 @@ namespace bicrl {
 
 struct WarmUpSettings {
   int64_t steps = 0;
-  int64_t samples_per_step = 32;  // over all ranks
-  int64_t epochs = 0;             // over pairs, in the place of `steps`, which follow from them
-  PairEpochs epoch;               // of `epochs`
-  double infilling_share = 0.5;   // of the samples; the others are end-to-end
+  int64_t samples_per_step = 32;     // over all ranks
+  int64_t epochs = 0;                // over pairs, in the place of `steps`, which follow from them
+  PairEpochs epoch;                  // of `epochs`
+  std::string length_key = "steps";  // or "epochs": which of them counts
+  double infilling_share = 0.5;      // of the samples; the others are end-to-end
   KnownPrograms programs = KnownPrograms::kFirst;
   PairSettings pairs;  // with sources: what is trained on, in the place of tasks' known programs
   UpdaterSettings updater;
 
   bool is_enabled() const { return steps > 0 || epochs > 0; }
+  // What is to be loaded: none if no step trains on them.
+  PairSettings trained_pairs() const { return is_enabled() ? pairs : PairSettings{}; }
   // With epochs: steps and schedule follow from the number of pairs that are trained on.
   void expect_pairs(int64_t pairs);
 };

@@ -219,7 +219,7 @@ TEST_CASE("steps of an epoch take every pair once, of several files as well") {
   }
 }
 
-TEST_CASE("steps of an epoch have equally many samples but for one, and at most as many as asked") {
+TEST_CASE("numbers of samples of an epoch's steps differ by at most one and keep to what is asked") {
   for (const int64_t pairs : {1, 31, 32, 33, 6303})
     for (const int64_t samples_per_step : {1, 32, 7000}) {
       const PairEpochs epochs{.pairs = pairs, .samples_per_step = samples_per_step};

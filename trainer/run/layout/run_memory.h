@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "trainer/inputs/run_inputs.h"
+#include "trainer/run/run_inputs.h"
 #include "trainer/run/run_settings.h"
 #include "trainer/update/memory/memory_budget.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/inputs/run_inputs.h"
+#include "trainer/run/run_inputs.h"
 
 namespace bicrl {
 
