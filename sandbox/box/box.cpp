@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -17,6 +16,7 @@
 #include "common/files/files.h"
 #include "sandbox/box/box_report.h"
 #include "sandbox/box/process/bounded_log.h"
+#include "sandbox/box/process/descriptor_passing.h"
 #include "sandbox/box/process/descriptors.h"
 #include "sandbox/box/process/spawn.h"
 
@@ -145,7 +145,7 @@ class Watch {
       if (stop_.stop_requested()) return BoxEnd::kCancelled;
       pollfd fds[2] = {{plumbing_.status.ours.get(), POLLIN, 0}, {plumbing_.output.ours.get(), POLLIN, 0}};
       const nfds_t count = output_open_ ? 2 : 1;
-      poll(fds, count, static_cast<int>(std::min(100.0, std::ceil(left_s * 1e3))));
+      poll(fds, count, poll_timeout_ms(left_s));
       if (output_open_ && fds[1].revents) output_open_ = log_.read_from(plumbing_.output.ours.get());
       if (log_.overflowed()) return BoxEnd::kOutputLimit;
       if (fds[0].revents) {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <optional>
 
 #include "sandbox/box/process/descriptor_passing.h"
@@ -81,7 +80,7 @@ bool ZygoteChild::keep_waiting(short channel_events, std::stop_token& stop) {
       break;
     }
     pollfd fds[2] = {{channel_.get(), channel_events, 0}, {output_.get(), POLLIN, 0}};
-    poll(fds, output_open_ ? 2 : 1, static_cast<int>(std::min(100.0, std::ceil(left_s * 1e3))));
+    poll(fds, output_open_ ? 2 : 1, poll_timeout_ms(left_s));
     if (output_open_ && fds[1].revents) output_open_ = log_.read_from(output_.get());
     if (log_.overflowed()) ended_ = ChildEnd::kOutputLimit;
     if (!ended_ && fds[0].revents) {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "common/clock.h"
@@ -53,12 +54,16 @@ Packet receive_packet(int socket) {
   return packet;
 }
 
+int poll_timeout_ms(double left_s) {
+  return static_cast<int>(std::clamp(std::ceil(left_s * 1e3), 0.0, 100.0));
+}
+
 bool wait_readable(int fd, double seconds, const std::stop_token& stop) {
   const Stopwatch clock;
   while (clock.seconds() < seconds && !stop.stop_requested()) {
     pollfd one{fd, POLLIN, 0};
-    if (poll(&one, 1, static_cast<int>(std::min(100.0, (seconds - clock.seconds()) * 1e3 + 1))) > 0)
-      return true;
+    // The time may have run out since it was asked for.
+    if (poll(&one, 1, poll_timeout_ms(seconds - clock.seconds())) > 0) return true;
   }
   return false;
 }
