@@ -27,6 +27,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from verifier_process import running_verifier
+
 SOURCE = Path(__file__).resolve().parents[1]
 CONFIG = SOURCE / "configs/quickstart.yaml"
 ARMS = ("rl", "best", "rejection", "shuffled", "no_infilling")
@@ -135,19 +137,11 @@ def write_tasks(options, seed):
 def run(options):
     for seed in options.seeds:
         write_tasks(options, seed)
-    verifier = subprocess.Popen([options.program, "verifier", "listen=127.0.0.1:0", f"workers={options.workers}", "cost_device=l4"],
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=SOURCE)
-    address = next(match[0] for line in verifier.stdout if (match := re.search(r"127\.0\.0\.1:\d+", line)))
-    drain = ThreadPoolExecutor(1)
-    drain.submit(lambda: [None for _ in verifier.stdout])
-    try:
+    with running_verifier(options.program, f"workers={options.workers}", "cost_device=l4") as address:
         bench = Bench(options, address)
         with ThreadPoolExecutor(options.at_once) as pool:
             list(pool.map(bench.warm_up, options.seeds))
             list(pool.map(lambda pair: bench.arm(*pair), [(s, a) for a in options.arms for s in options.seeds]))
-    finally:
-        verifier.terminate()
-        verifier.wait()
 
 
 def numbers(text):

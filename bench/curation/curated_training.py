@@ -13,7 +13,6 @@ import json
 import math
 import os
 import random
-import re
 import subprocess
 import sys
 import time
@@ -21,6 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "bench"))
+from verifier_process import running_verifier  # noqa: E402
+
 SETS = ("curated", "unfiltered")
 PHASES = {"warm_up": "supervised", "end_to_end": "and reinforcement"}  # behind which a run is evaluated
 STEPS = (0, 3, 0)  # of the quickstart's stages: infilling, end to end, end to end
@@ -115,18 +117,10 @@ class Experiment:
         self.curate()
         for seed in self.o.seeds:
             self.draw(seed)
-        verifier = subprocess.Popen([self.o.program, "verifier", "listen=127.0.0.1:0", f"workers={self.o.workers}", "cost_device=l4"],
-                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=SOURCE)
-        self.address = next(match[0] for line in verifier.stdout if (match := re.search(r"127\.0\.0\.1:\d+", line)))
-        drain = ThreadPoolExecutor(1)
-        drain.submit(lambda: [None for _ in verifier.stdout])
-        try:
+        with running_verifier(self.o.program, f"workers={self.o.workers}", "cost_device=l4") as self.address:
             self.evaluate_start()
             with ThreadPoolExecutor(self.o.at_once) as pool:
                 list(pool.map(self.train, [(name, seed) for seed in self.o.seeds for name in SETS]))
-        finally:
-            verifier.terminate()
-            verifier.wait()
 
     # ---- Report
 

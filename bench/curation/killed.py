@@ -1,5 +1,5 @@
-"""Kills a pipeline at random moments and starts the same command again until it ends; then compares every file with those of a run that
-nobody killed, byte for byte.
+"""Kills a pipeline at random moments and starts the same command again until it ends; then compares every file with those of an
+undisturbed run, byte for byte.
 
     python3 bench/curation/killed.py --program build/cpu/bin/bicrl --out build/killed [--one-verifier] [--kills 20] [--seed 1] [key=value ...]
 
@@ -16,16 +16,17 @@ import argparse
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "bench"))
+from verifier_process import running_verifier  # noqa: E402
+
 NOT_COMPARED = ("ledger.jsonl", "verifier.log")
 
 
@@ -53,14 +54,6 @@ class Killing:
         self.random = random.Random(options.seed)
         self.killed = 0
         self.overrides = list(options.overrides)
-        self.verifier = None
-
-    def start_verifier(self):
-        self.verifier = subprocess.Popen([self.options.program, "verifier", "listen=127.0.0.1:0"], stdout=subprocess.PIPE,
-                                         stderr=subprocess.STDOUT, text=True, cwd=SOURCE)
-        address = next(match[0] for line in self.verifier.stdout if (match := re.search(r"127\.0\.0\.1:\d+", line)))
-        threading.Thread(target=lambda: [None for _ in self.verifier.stdout], daemon=True).start()
-        self.overrides.append(f"verifier.addresses=[{address}]")
 
     def start(self):
         words = [self.options.program, "curate", self.options.pipeline, f"curation.directory={self.run}", *self.overrides]
@@ -117,8 +110,6 @@ class Killing:
     def work(self):
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir(parents=True)
-        if self.options.one_verifier:
-            self.start_verifier()
         expected = self.undisturbed()
         records = json.loads(expected["card.json"])["records"]
         begin, runs, same = time.monotonic(), 0, True
@@ -143,14 +134,13 @@ def main():
     parser.add_argument("--share", type=float, default=0.5, help="of the undisturbed run's time, the longest that a command lives")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("overrides", nargs="*", help="of the pipeline")
-    killing = Killing(parser.parse_args())
-    try:
-        sys.exit(killing.work())
-    finally:
-        if killing.verifier:
-            killing.verifier.terminate()
-            killing.verifier.wait()
+    options = parser.parse_args()
+    if not options.one_verifier:
+        return Killing(options).work()
+    with running_verifier(options.program) as address:
+        options.overrides.append(f"verifier.addresses=[{address}]")
+        return Killing(options).work()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
