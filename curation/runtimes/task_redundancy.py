@@ -165,7 +165,7 @@ class Search:
 
     def without(self, rounds):
         """`rounds`: calls from one place of the code. The first of a loop may have nothing to do, as with a state of zeros, and
-        the last may make what nobody uses. What is redundant can be left out of all rounds, or of all but the first."""
+        the result of the last may not be used. What is redundant can be left out of all rounds, or of all but the first."""
         self.check_time()
         op = self.operators[rounds[0]]
         is_place = op.name in MONOTONE and not any(x.is_floating_point() for x in self.outputs)

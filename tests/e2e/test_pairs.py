@@ -42,7 +42,7 @@ def shipped(data, tokenizer):
 
 
 def epochs(temporary, words):
-    """Of four pairs, two in a step: killed within an epoch, or with more of them later on, the run is the one that nobody disturbed."""
+    """Of four pairs, two in a step: killed within an epoch, or with more of them later on, the run is the undisturbed one."""
     asked = ["warm_up.samples_per_step=3", "run.checkpoint_every_s=0.001"]
 
     def train(*more):

@@ -1,4 +1,4 @@
-// Extrapolates launch counters from two reduced sizes to the task's own, which nobody runs, where blocks do
+// Extrapolates launch counters from two reduced sizes to the task's own, which is not run, where blocks do
 // the same at both and more of them are launched. Pure functions.
 #pragma once
 #include <cstdint>
