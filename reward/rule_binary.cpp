@@ -24,7 +24,7 @@ class BinaryRule : public RewardRule {
   double wrong_;
 };
 
-const RewardRuleRegistration kRegistered("binary", [](const ConfigSection& p) {
+const RewardRuleRegistration kBinaryRegistered("binary", [](const ConfigSection& p) {
   return std::make_unique<BinaryRule>(p);
 });
 

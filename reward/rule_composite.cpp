@@ -59,7 +59,7 @@ class CompositeRule : public RewardRule {
   std::vector<Part> parts_;
 };
 
-const RewardRuleRegistration kRegistered("composite", [](const ConfigSection& p) {
+const RewardRuleRegistration kCompositeRegistered("composite", [](const ConfigSection& p) {
   return std::make_unique<CompositeRule>(p);
 });
 

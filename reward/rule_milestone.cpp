@@ -52,7 +52,7 @@ class MilestoneRule : public RewardRule {
   double margin_;
 };
 
-const RewardRuleRegistration kRegistered("milestone", [](const ConfigSection& p) {
+const RewardRuleRegistration kMilestoneRegistered("milestone", [](const ConfigSection& p) {
   return std::make_unique<MilestoneRule>(p);
 });
 

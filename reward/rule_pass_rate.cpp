@@ -63,7 +63,7 @@ class PassRateRule : public RewardRule {
   double max_gain_;
 };
 
-const RewardRuleRegistration kRegistered("pass_rate", [](const ConfigSection& p) {
+const RewardRuleRegistration kPassRateRegistered("pass_rate", [](const ConfigSection& p) {
   return std::make_unique<PassRateRule>(p);
 });
 

@@ -42,7 +42,7 @@ class ProfileRule : public RewardRule {
   double max_speedup_;
 };
 
-const RewardRuleRegistration kRegistered("profile", [](const ConfigSection& p) {
+const RewardRuleRegistration kProfileRegistered("profile", [](const ConfigSection& p) {
   return std::make_unique<ProfileRule>(p);
 });
 

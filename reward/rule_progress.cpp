@@ -64,7 +64,7 @@ class ProgressRule : public RewardRule {
                               {"correct", 1}}};
 };
 
-const RewardRuleRegistration kRegistered("progress", [](const ConfigSection& p) {
+const RewardRuleRegistration kProgressRegistered("progress", [](const ConfigSection& p) {
   return std::make_unique<ProgressRule>(p);
 });
 

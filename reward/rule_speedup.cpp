@@ -43,7 +43,7 @@ class SpeedupRule : public RewardRule {
   double max_speedup_;
 };
 
-const RewardRuleRegistration kRegistered("speedup", [](const ConfigSection& p) {
+const RewardRuleRegistration kSpeedupRegistered("speedup", [](const ConfigSection& p) {
   return std::make_unique<SpeedupRule>(p);
 });
 

@@ -36,7 +36,7 @@ class ConcurForm : public Form {
   }
 };
 
-const FormRegistration kRegistered("concur", std::make_unique<ConcurForm>());
+const FormRegistration kConcurRegistered("concur", std::make_unique<ConcurForm>());
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -48,7 +48,7 @@ class CudaAgentForm : public Form {
   }
 };
 
-const FormRegistration kRegistered("cuda_agent", std::make_unique<CudaAgentForm>());
+const FormRegistration kCudaAgentRegistered("cuda_agent", std::make_unique<CudaAgentForm>());
 
 }  // namespace
 }  // namespace bicrl::curation

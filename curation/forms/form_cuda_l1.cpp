@@ -51,7 +51,7 @@ class CudaL1Form : public Form {
   }
 };
 
-const FormRegistration kRegistered("cuda_l1", std::make_unique<CudaL1Form>());
+const FormRegistration kCudaL1Registered("cuda_l1", std::make_unique<CudaL1Form>());
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -8,8 +8,8 @@
 namespace bicrl::curation {
 namespace {
 
-const std::vector<std::string> kLabels = {"entry_point", "repo_name", "module_name", "synthetic",
-                                          "uuid",        "stars",     "sha",         "repo_link"};
+const std::vector<std::string> kKernelBookLabels = {"entry_point", "repo_name", "module_name", "synthetic",
+                                                    "uuid",        "stars",     "sha",         "repo_link"};
 
 // A text, or a list of texts.
 std::string licence_in(const nlohmann::json& entry) {
@@ -41,7 +41,7 @@ class KernelBookForm : public Form {
     record.pytorch_code = with_model_class(code, text_of(entry, "entry_point"));
     record.name = text_or(entry, "module_name");
     record.provenance.licence = licence_in(entry);
-    keep_labels(entry, kLabels, record);
+    keep_labels(entry, kKernelBookLabels, record);
     record.labels["python_code"] = code;
     record.labels["triton_code"] = text_or(entry, "triton_code");
     record.labels["original_triton_code"] = text_or(entry, "original_triton_code");
@@ -62,7 +62,7 @@ class KernelBookForm : public Form {
   }
 };
 
-const FormRegistration kRegistered("kernelbook", std::make_unique<KernelBookForm>());
+const FormRegistration kKernelbookRegistered("kernelbook", std::make_unique<KernelBookForm>());
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -8,8 +8,8 @@
 namespace bicrl::curation {
 namespace {
 
-const std::vector<std::string> kLabels = {"uuid",      "entry_point",     "repo_name",      "module_name",
-                                          "timestamp", "conversion_mode", "enable_thinking"};
+const std::vector<std::string> kMessageLabels = {
+    "uuid", "entry_point", "repo_name", "module_name", "timestamp", "conversion_mode", "enable_thinking"};
 const std::vector<std::string> kFigures = {"final_speedup", "num_rounds", "best_round"};
 
 class MessagesForm : public Form {
@@ -26,7 +26,7 @@ class MessagesForm : public Form {
     if (const std::string code = text_or(entry, "original_python_code"); !code.empty())
       record.pytorch_code = with_model_class(code, text_or(entry, "entry_point", "Model"));
     record.name = text_or(entry, "module_name");
-    keep_labels(entry, kLabels, record);
+    keep_labels(entry, kMessageLabels, record);
     keep_figures(entry, kFigures, record);
     if (const auto speedup = number_of(entry, "final_speedup"))
       record.figures["published_speedup"] = *speedup;
@@ -38,7 +38,7 @@ class MessagesForm : public Form {
                                     {"messages", turns_to_json(conversation_of(record, options))}};
     // As in pairs: whoever trains on it can verify what is answered.
     if (!record.pytorch_code.empty()) entry["original_python_code"] = record.pytorch_code;
-    for (const std::string& name : kLabels)
+    for (const std::string& name : kMessageLabels)
       if (const std::string label = label_of(record, name); !label.empty() && name != "entry_point")
         entry[name] = label;
     for (const std::string& name : kFigures)
@@ -48,7 +48,7 @@ class MessagesForm : public Form {
   }
 };
 
-const FormRegistration kRegistered("messages", std::make_unique<MessagesForm>());
+const FormRegistration kMessagesRegistered("messages", std::make_unique<MessagesForm>());
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -31,7 +31,7 @@ class PairsForm : public Form {
   }
 };
 
-const FormRegistration kRegistered("pairs", std::make_unique<PairsForm>());
+const FormRegistration kPairsRegistered("pairs", std::make_unique<PairsForm>());
 
 }  // namespace
 }  // namespace bicrl::curation

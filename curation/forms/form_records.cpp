@@ -13,7 +13,7 @@ class RecordsForm : public Form {
   }
 };
 
-const FormRegistration kRegistered("records", std::make_unique<RecordsForm>());
+const FormRegistration kRecordsRegistered("records", std::make_unique<RecordsForm>());
 
 }  // namespace
 }  // namespace bicrl::curation

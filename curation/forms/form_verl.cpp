@@ -60,7 +60,7 @@ class VerlForm : public Form {
   }
 };
 
-const FormRegistration kRegistered("verl", std::make_unique<VerlForm>());
+const FormRegistration kVerlRegistered("verl", std::make_unique<VerlForm>());
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -70,10 +70,10 @@ class Augment : public QuestionStep {
   int64_t made_ = 0, without_ = 0;
 };
 
-const StepRegistration kRegistered("augment", "variants of each record with other sizes of inputs",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Augment>(p, e);
-                                   });
+const StepRegistration kAugmentRegistered("augment", "variants of each record with other sizes of inputs",
+                                          [](const ConfigSection& p, const StepEnvironment& e) {
+                                            return std::make_unique<Augment>(p, e);
+                                          });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -119,10 +119,11 @@ class Balance : public Step {
   Json classes_ = Json::object();
 };
 
-const StepRegistration kRegistered("balance", "as many records as have given shares of a value's classes",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Balance>(p, e);
-                                   });
+const StepRegistration kBalanceRegistered("balance",
+                                          "as many records as have given shares of a value's classes",
+                                          [](const ConfigSection& p, const StepEnvironment& e) {
+                                            return std::make_unique<Balance>(p, e);
+                                          });
 
 }  // namespace
 }  // namespace bicrl::curation

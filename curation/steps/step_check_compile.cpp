@@ -29,10 +29,11 @@ class CheckCompile : public QuestionStep {
   std::string backend_;
 };
 
-const StepRegistration kRegistered("check_compile", "drops tasks that torch.compile does not take",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<CheckCompile>(p, e);
-                                   });
+const StepRegistration kCheckCompileRegistered("check_compile",
+                                               "drops tasks that torch.compile does not take",
+                                               [](const ConfigSection& p, const StepEnvironment& e) {
+                                                 return std::make_unique<CheckCompile>(p, e);
+                                               });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -82,10 +82,11 @@ class CheckTasks : public Step {
   int64_t examined_ = 0;
 };
 
-const StepRegistration kRegistered("check_tasks", "drops tasks with a defect: constant, random, redundant...",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<CheckTasks>(p, e);
-                                   });
+const StepRegistration kCheckTasksRegistered("check_tasks",
+                                             "drops tasks with a defect: constant, random, redundant...",
+                                             [](const ConfigSection& p, const StepEnvironment& e) {
+                                               return std::make_unique<CheckTasks>(p, e);
+                                             });
 
 }  // namespace
 }  // namespace bicrl::curation

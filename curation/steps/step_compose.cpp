@@ -118,10 +118,11 @@ class Compose : public Step {
   CodeQuestions questions_;
 };
 
-const StepRegistration kRegistered("compose", "tasks of composed operators of PyTorch, without programs",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Compose>(p, e);
-                                   });
+const StepRegistration kComposeRegistered("compose",
+                                          "tasks of composed operators of PyTorch, without programs",
+                                          [](const ConfigSection& p, const StepEnvironment& e) {
+                                            return std::make_unique<Compose>(p, e);
+                                          });
 
 }  // namespace
 }  // namespace bicrl::curation

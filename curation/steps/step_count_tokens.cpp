@@ -53,10 +53,11 @@ class CountTokens : public Step {
   double characters_per_token_ = 4;
 };
 
-const StepRegistration kRegistered("count_tokens", "how long reasoning and programs are, in tokens",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<CountTokens>(p, e);
-                                   });
+const StepRegistration kCountTokensRegistered("count_tokens",
+                                              "how long reasoning and programs are, in tokens",
+                                              [](const ConfigSection& p, const StepEnvironment& e) {
+                                                return std::make_unique<CountTokens>(p, e);
+                                              });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -30,10 +30,11 @@ class CutScaffold : public Step {
   int64_t cut_ = 0, whole_ = 0;
 };
 
-const StepRegistration kRegistered("cut_scaffold", "cuts programs around their CUDA source, for infilling",
-                                   [](const ConfigSection&, const StepEnvironment&) {
-                                     return std::make_unique<CutScaffold>();
-                                   });
+const StepRegistration kCutScaffoldRegistered("cut_scaffold",
+                                              "cuts programs around their CUDA source, for infilling",
+                                              [](const ConfigSection&, const StepEnvironment&) {
+                                                return std::make_unique<CutScaffold>();
+                                              });
 
 }  // namespace
 }  // namespace bicrl::curation

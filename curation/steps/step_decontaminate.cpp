@@ -148,10 +148,10 @@ class Decontaminate : public Step {
   std::optional<std::vector<CodePortrait>> known_;
 };
 
-const StepRegistration kRegistered("decontaminate", "drops tasks that an evaluation has, too",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Decontaminate>(p, e);
-                                   });
+const StepRegistration kDecontaminateRegistered("decontaminate", "drops tasks that an evaluation has, too",
+                                                [](const ConfigSection& p, const StepEnvironment& e) {
+                                                  return std::make_unique<Decontaminate>(p, e);
+                                                });
 
 }  // namespace
 }  // namespace bicrl::curation

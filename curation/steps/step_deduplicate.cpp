@@ -112,10 +112,10 @@ class Deduplicate : public Step {
   std::unordered_map<std::string, std::vector<size_t>> by_place_;  // those that are compared
 };
 
-const StepRegistration kRegistered("deduplicate", "drops records that repeat an earlier one",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Deduplicate>(p, e);
-                                   });
+const StepRegistration kDeduplicateRegistered("deduplicate", "drops records that repeat an earlier one",
+                                              [](const ConfigSection& p, const StepEnvironment& e) {
+                                                return std::make_unique<Deduplicate>(p, e);
+                                              });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -37,10 +37,10 @@ class Filter : public Step {
   KnownValues known_;
 };
 
-const StepRegistration kRegistered("filter", "keeps the records that meet every condition",
-                                   [](const ConfigSection& p, const StepEnvironment&) {
-                                     return std::make_unique<Filter>(p);
-                                   });
+const StepRegistration kFilterRegistered("filter", "keeps the records that meet every condition",
+                                         [](const ConfigSection& p, const StepEnvironment&) {
+                                           return std::make_unique<Filter>(p);
+                                         });
 
 }  // namespace
 }  // namespace bicrl::curation

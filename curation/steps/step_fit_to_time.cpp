@@ -56,10 +56,11 @@ class FitToTime : public QuestionStep {
   int64_t enlarged_ = 0;
 };
 
-const StepRegistration kRegistered("fit_to_time", "enlarges tasks until eager PyTorch takes a given time",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<FitToTime>(p, e);
-                                   });
+const StepRegistration kFitToTimeRegistered("fit_to_time",
+                                            "enlarges tasks until eager PyTorch takes a given time",
+                                            [](const ConfigSection& p, const StepEnvironment& e) {
+                                              return std::make_unique<FitToTime>(p, e);
+                                            });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -205,10 +205,10 @@ class Generate : public Step {
   int64_t made_ = 0, without_program_ = 0;
 };
 
-const StepRegistration kRegistered("generate", "samples of a policy to tasks without a program",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Generate>(p, e);
-                                   });
+const StepRegistration kGenerateRegistered("generate", "samples of a policy to tasks without a program",
+                                           [](const ConfigSection& p, const StepEnvironment& e) {
+                                             return std::make_unique<Generate>(p, e);
+                                           });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -99,10 +99,10 @@ class Label : public Step {
   std::map<std::string, int64_t> counts_;
 };
 
-const StepRegistration kRegistered("label", "a label by a value's range, also on average over a task",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Label>(p, e);
-                                   });
+const StepRegistration kLabelRegistered("label", "a label by a value's range, also on average over a task",
+                                        [](const ConfigSection& p, const StepEnvironment& e) {
+                                          return std::make_unique<Label>(p, e);
+                                        });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -20,10 +20,11 @@ class ListOperators : public QuestionStep {
   }
 };
 
-const StepRegistration kRegistered("list_operators", "names the operators that a task's reference runs",
-                                   [](const ConfigSection&, const StepEnvironment& e) {
-                                     return std::make_unique<ListOperators>(e);
-                                   });
+const StepRegistration kListOperatorsRegistered("list_operators",
+                                                "names the operators that a task's reference runs",
+                                                [](const ConfigSection&, const StepEnvironment& e) {
+                                                  return std::make_unique<ListOperators>(e);
+                                                });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -273,10 +273,10 @@ class Load : public Step {
   Json sources_ = Json::array();
 };
 
-const StepRegistration kRegistered("load", "records from data files",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Load>(p, e);
-                                   });
+const StepRegistration kLoadRegistered("load", "records from data files",
+                                       [](const ConfigSection& p, const StepEnvironment& e) {
+                                         return std::make_unique<Load>(p, e);
+                                       });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -127,10 +127,10 @@ class Select : public Step {
   int64_t groups_kept_ = 0;
 };
 
-const StepRegistration kRegistered("select", "of records that share a value, the best",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Select>(p, e);
-                                   });
+const StepRegistration kSelectRegistered("select", "of records that share a value, the best",
+                                         [](const ConfigSection& p, const StepEnvironment& e) {
+                                           return std::make_unique<Select>(p, e);
+                                         });
 
 }  // namespace
 }  // namespace bicrl::curation

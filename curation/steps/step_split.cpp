@@ -59,10 +59,10 @@ class Split : public Step {
   std::map<std::string, int64_t> records_;
 };
 
-const StepRegistration kRegistered("split", "labels every record with a part of the data, by task",
-                                   [](const ConfigSection& p, const StepEnvironment&) {
-                                     return std::make_unique<Split>(p);
-                                   });
+const StepRegistration kSplitRegistered("split", "labels every record with a part of the data, by task",
+                                        [](const ConfigSection& p, const StepEnvironment&) {
+                                          return std::make_unique<Split>(p);
+                                        });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -82,10 +82,10 @@ class Synthesise : public Step {
   std::vector<Record> faster_;
 };
 
-const StepRegistration kRegistered("synthesise", "tasks of composed operators with known programs",
-                                   [](const ConfigSection& p, const StepEnvironment&) {
-                                     return std::make_unique<Synthesise>(p);
-                                   });
+const StepRegistration kSynthesiseRegistered("synthesise", "tasks of composed operators with known programs",
+                                             [](const ConfigSection& p, const StepEnvironment&) {
+                                               return std::make_unique<Synthesise>(p);
+                                             });
 
 }  // namespace
 }  // namespace bicrl::curation

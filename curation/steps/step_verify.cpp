@@ -157,10 +157,10 @@ class Verify : public Step {
   std::map<std::string, int64_t> outcomes_;
 };
 
-const StepRegistration kRegistered("verify", "the verifier's verdict on each program",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Verify>(p, e);
-                                   });
+const StepRegistration kVerifyRegistered("verify", "the verifier's verdict on each program",
+                                         [](const ConfigSection& p, const StepEnvironment& e) {
+                                           return std::make_unique<Verify>(p, e);
+                                         });
 
 }  // namespace
 }  // namespace bicrl::curation

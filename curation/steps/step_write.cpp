@@ -113,10 +113,10 @@ class Write : public Step {
   FileHash hash_;
 };
 
-const StepRegistration kRegistered("write", "a data file in a published form",
-                                   [](const ConfigSection& p, const StepEnvironment& e) {
-                                     return std::make_unique<Write>(p, e);
-                                   });
+const StepRegistration kWriteRegistered("write", "a data file in a published form",
+                                        [](const ConfigSection& p, const StepEnvironment& e) {
+                                          return std::make_unique<Write>(p, e);
+                                        });
 
 }  // namespace
 }  // namespace bicrl::curation

@@ -49,7 +49,7 @@ static int run_config_command(const LearnerCommand& command) {
 
 namespace {
 
-const LearnerCommandRegistration kRegistered("config", run_config_command);
+const LearnerCommandRegistration kConfigRegistered("config", run_config_command);
 
 }  // namespace
 }  // namespace bicrl

@@ -264,7 +264,7 @@ static int run_eval_command(const LearnerCommand& command) {
 
 namespace {
 
-const LearnerCommandRegistration kRegistered("eval", run_eval_command, /*has_ranks=*/true);
+const LearnerCommandRegistration kEvalRegistered("eval", run_eval_command, /*has_ranks=*/true);
 
 }  // namespace
 }  // namespace bicrl

@@ -251,7 +251,7 @@ static int run_generate_command(const LearnerCommand& command) {
 
 namespace {
 
-const LearnerCommandRegistration kRegistered("generate", run_generate_command);
+const LearnerCommandRegistration kGenerateRegistered("generate", run_generate_command);
 
 }  // namespace
 }  // namespace bicrl

@@ -37,7 +37,7 @@ static int run_init_command(const LearnerCommand& command) {
 
 namespace {
 
-const LearnerCommandRegistration kRegistered("init", run_init_command);
+const LearnerCommandRegistration kInitRegistered("init", run_init_command);
 
 }  // namespace
 }  // namespace bicrl

@@ -92,7 +92,7 @@ static int run_rescore_command(const LearnerCommand& command) {
 
 namespace {
 
-const LearnerCommandRegistration kRegistered("rescore", run_rescore_command);
+const LearnerCommandRegistration kRescoreRegistered("rescore", run_rescore_command);
 
 }  // namespace
 }  // namespace bicrl

@@ -94,7 +94,7 @@ static int run_tasks_command(const LearnerCommand& command) {
 
 namespace {
 
-const LearnerCommandRegistration kRegistered("tasks", run_tasks_command);
+const LearnerCommandRegistration kTasksRegistered("tasks", run_tasks_command);
 
 }  // namespace
 }  // namespace bicrl

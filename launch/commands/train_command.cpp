@@ -355,8 +355,8 @@ static int run_train_command(const LearnerCommand& command) {
 
 namespace {
 
-const LearnerCommandRegistration kRegistered("train", run_train_command, /*has_ranks=*/true);
-const LearnerCommandRegistration kRegistered2("sft", run_train_command, /*has_ranks=*/true);
+const LearnerCommandRegistration kTrainRegistered("train", run_train_command, /*has_ranks=*/true);
+const LearnerCommandRegistration kSftRegistered("sft", run_train_command, /*has_ranks=*/true);
 
 }  // namespace
 }  // namespace bicrl

@@ -39,8 +39,9 @@ class VerifierSubcommand : public Subcommand {
   VerifierCommand command_;
 };
 
-const SubcommandRegistration kRegistered(90, "verifier", "run a verifier server (no LibTorch in the process)",
-                                         std::make_unique<VerifierSubcommand>());
+const SubcommandRegistration kVerifierRegistered(90, "verifier",
+                                                 "run a verifier server (no LibTorch in the process)",
+                                                 std::make_unique<VerifierSubcommand>());
 
 }  // namespace
 }  // namespace bicrl

@@ -29,7 +29,7 @@
 namespace bicrl {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(5);
+constexpr auto kServerPatience = std::chrono::seconds(5);
 
 Episode candidate(const Task& task, std::string program, size_t number) {
   return candidate_episode(task, std::move(program), {.group = static_cast<int64_t>(number)});
@@ -141,7 +141,7 @@ TaskSet usable_tasks(const std::string& path) {
 // Verdicts of another protocol mean other things. A server that does not answer now may do so later: the
 // client tries again.
 void check_verifiers(VerifierClient& client, const VerificationProtocol& wishes) {
-  for (const Result<VerifierDescription>& answer : client.describe(kPatience)) {
+  for (const Result<VerifierDescription>& answer : client.describe(kServerPatience)) {
     const std::string problem = answer ? verifier_problem(answer.value(), wishes) : "";
     if (!problem.empty())
       throw InputError(concat("the verifier ", answer.value().address, " cannot be used: ", problem));
@@ -289,9 +289,9 @@ class VerifySubcommand : public Subcommand {
   VerifyCommand command_;
 };
 
-const SubcommandRegistration kRegistered(100, "verify",
-                                         "verify the programs of a task file, or one candidate",
-                                         std::make_unique<VerifySubcommand>());
+const SubcommandRegistration kVerifyRegistered(100, "verify",
+                                               "verify the programs of a task file, or one candidate",
+                                               std::make_unique<VerifySubcommand>());
 
 }  // namespace
 }  // namespace bicrl

@@ -26,7 +26,7 @@ namespace bicrl {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(30);
+constexpr auto kDescriptionPatience = std::chrono::seconds(30);
 
 // Of a verifier that was named and does not describe itself.
 std::string advice_on(const std::string& address) {
@@ -41,7 +41,7 @@ class ServiceGrader : public curation::Grader {
   ServiceGrader(const VerifierClientOptions& options, bool is_embedded)
       : client_(options), capacity_(static_cast<size_t>(options.max_in_flight)) {
     VerificationProtocol wishes = options.protocol;
-    const std::vector<Result<VerifierDescription>> answers = client_.describe(kPatience);
+    const std::vector<Result<VerifierDescription>> answers = client_.describe(kDescriptionPatience);
     for (size_t i = 0; i < answers.size(); ++i) {
       const Result<VerifierDescription>& answer = answers[i];
       if (!answer)
@@ -207,7 +207,7 @@ class CurateSubcommand : public Subcommand {
   CurateCommand command_;
 };
 
-const SubcommandRegistration kRegistered(
+const SubcommandRegistration kCurateRegistered(
     70, "curate", "make training data: load, check, verify, filter, decontaminate, write",
     std::make_unique<CurateSubcommand>());
 

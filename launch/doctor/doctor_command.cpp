@@ -13,8 +13,6 @@
 namespace bicrl {
 namespace {
 
-constexpr uint64_t kMiB = 1u << 20;
-
 // What of a run's configuration decides what is checked.
 struct RunNeeds {
   std::string directory = "runs";
@@ -54,8 +52,9 @@ int run_doctor_command(const DoctorCommand& command) {
   const LearnerModule module = check_learner(report);
   report.add(check_cpus(usable_cpus()));
   report.add(check_memory(available_memory_bytes()));
-  report.add(check_folder("run directory", needs.directory,
-                          {256 * kMiB, 2048 * kMiB, "make room there, or name another with run.directory"}));
+  report.add(
+      check_folder("run directory", needs.directory,
+                   {256ull << 20, 2048ull << 20, "make room there, or name another with run.directory"}));
   report.add(check_mpi_launcher(module.mpi_library));
   check_gpus(module, needs.device, report);
   if (readable && module.loaded && !command.config_path.empty())
@@ -87,8 +86,9 @@ class DoctorSubcommand : public Subcommand {
   DoctorCommand command_;
 };
 
-const SubcommandRegistration kRegistered(120, "doctor", "check whether training can run here, and what to do",
-                                         std::make_unique<DoctorSubcommand>());
+const SubcommandRegistration kDoctorRegistered(120, "doctor",
+                                               "check whether training can run here, and what to do",
+                                               std::make_unique<DoctorSubcommand>());
 
 }  // namespace
 }  // namespace bicrl

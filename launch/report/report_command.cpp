@@ -56,9 +56,9 @@ class ReportSubcommand : public Subcommand {
   ReportCommand command_;
 };
 
-const SubcommandRegistration kRegistered(85, "report",
-                                         "write a page of a run, an evaluation or a curated set",
-                                         std::make_unique<ReportSubcommand>());
+const SubcommandRegistration kReportRegistered(85, "report",
+                                               "write a page of a run, an evaluation or a curated set",
+                                               std::make_unique<ReportSubcommand>());
 
 }  // namespace
 }  // namespace bicrl

@@ -56,8 +56,9 @@ class WatchSubcommand : public Subcommand {
   int port_ = 0;
 };
 
-const SubcommandRegistration kRegistered(86, "watch", "serve that page to this machine while a run goes on",
-                                         std::make_unique<WatchSubcommand>());
+const SubcommandRegistration kWatchRegistered(86, "watch",
+                                              "serve that page to this machine while a run goes on",
+                                              std::make_unique<WatchSubcommand>());
 
 }  // namespace
 }  // namespace bicrl

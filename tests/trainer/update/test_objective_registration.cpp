@@ -64,10 +64,10 @@ class ScoreFunction : public Objective {
   int64_t excluded_;
 };
 
-const ObjectiveRegistration kRegistered("score_function", {"score_excluded"},
-                                        [](const ConfigSection& section) {
-                                          return std::make_shared<ScoreFunction>(section);
-                                        });
+const ObjectiveRegistration kScoreFunctionRegistered("score_function", {"score_excluded"},
+                                                     [](const ConfigSection& section) {
+                                                       return std::make_shared<ScoreFunction>(section);
+                                                     });
 
 UpdaterSettings settings_with(const std::string& yaml) {
   UpdaterSettings settings = still_settings();

@@ -17,7 +17,7 @@ class CoupledObjective : public ClippedSurrogate {
   bool scores_every_token() const override { return true; }
 };
 
-const ObjectiveRegistration kRegistered("coupled", {}, [](const ConfigSection&) {
+const ObjectiveRegistration kCoupledRegistered("coupled", {}, [](const ConfigSection&) {
   return std::make_shared<CoupledObjective>();
 });
 

@@ -5,7 +5,7 @@
 namespace bicrl {
 namespace {
 
-const ObjectiveRegistration kRegistered("draws", {}, [](const ConfigSection&) {
+const ObjectiveRegistration kDrawsRegistered("draws", {}, [](const ConfigSection&) {
   return std::make_shared<CandidateLikelihood>("draws", CandidateTerms::kDraws);
 });
 

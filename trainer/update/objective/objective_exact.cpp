@@ -6,7 +6,7 @@
 namespace bicrl {
 namespace {
 
-const ObjectiveRegistration kRegistered("exact", {}, [](const ConfigSection&) {
+const ObjectiveRegistration kExactRegistered("exact", {}, [](const ConfigSection&) {
   return std::make_shared<CandidateLikelihood>("exact", CandidateTerms::kRejected);
 });
 

@@ -17,7 +17,7 @@ class RandomMaskingObjective : public ClippedSurrogate {
   bool scores_every_token() const override { return false; }
 };
 
-const ObjectiveRegistration kRegistered("random_masking", {}, [](const ConfigSection&) {
+const ObjectiveRegistration kRandomMaskingRegistered("random_masking", {}, [](const ConfigSection&) {
   return std::make_shared<RandomMaskingObjective>();
 });
 

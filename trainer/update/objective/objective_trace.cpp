@@ -23,7 +23,7 @@ class TraceObjective : public ClippedSurrogate {
   int64_t shrink_;
 };
 
-const ObjectiveRegistration kRegistered("trace", {"shrink"}, [](const ConfigSection& section) {
+const ObjectiveRegistration kTraceRegistered("trace", {"shrink"}, [](const ConfigSection& section) {
   return std::make_shared<TraceObjective>(section);
 });
 
