@@ -3,8 +3,10 @@
 #include "tests/trainer/thread_ranks.h"
 #include "trainer/update/packing/balance.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <map>
+#include <tuple>
 
 #include "common/rng.h"
 
@@ -75,6 +77,9 @@ TEST_CASE("balance brings every experience to one rank, bit for bit, with the ke
       CHECK(are_equal(mine[i], drawn_experience(mine[i].group, mine[i].sample)));
       has_moved += mine[i].group % kRanks != static_cast<int64_t>(rank);
     }
+    // The responses to one prompt side by side, as minibatches keep them.
+    CHECK(std::ranges::is_sorted(mine, {},
+                                 [](const Experience& e) { return std::tuple(e.group, e.sample, e.turn); }));
     experiences += mine.size();
   }
   CHECK(experiences == 28);
