@@ -12,6 +12,8 @@ TimingResult Backend::time(const TimingPlan&, std::stop_token) {
   return result;
 }
 
+SampleResult Backend::sample_blocks(const SamplePlan&, std::stop_token) { return {}; }
+
 OwnSizeResult Backend::judge_own_size(const OwnSizePlan&, std::stop_token) {
   OwnSizeResult result;
   result.ungradable = concat("the backend ", features().name, " runs nothing at own sizes of large tasks");

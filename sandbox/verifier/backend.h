@@ -14,6 +14,7 @@
 #include "sandbox/cost/launch_counters.h"
 #include "sandbox/gpu/sanitizer_report.h"
 #include "sandbox/gpu/timing/window.h"
+#include "sandbox/interpreter/executor/block_sample.h"
 #include "sandbox/recorder/trace/trace.h"
 #include "verdict/fault/fault.h"
 
@@ -113,6 +114,20 @@ struct RunResult {
   double run_ms = 0;
 };
 
+// Some blocks of each launch of a trace whose inputs nobody has.
+struct SamplePlan {
+  const Trace* trace = nullptr;
+  std::vector<DeviceModule> modules;  // by number of the load_inline call
+  BlockSample sample;
+};
+
+struct SampleResult {
+  Fault fault;  // that a block has ended in; of infrastructure too
+  bool ran = false;
+  std::vector<SampledLaunch> launches;
+  double run_ms = 0;
+};
+
 // A program that is right, to be timed beside its task's reference.
 struct TimingPlan {
   const Trace* trace = nullptr;
@@ -194,6 +209,9 @@ class Backend {
   // nothing.
   virtual RunResult check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
                                    std::stop_token stop);
+  // What the blocks of a sample do, which are run without inputs. Of a backend that counts no launches,
+  // nothing.
+  virtual SampleResult sample_blocks(const SamplePlan& plan, std::stop_token stop);
   // Only of a backend that judges own sizes.
   virtual OwnSizeResult judge_own_size(const OwnSizePlan& plan, std::stop_token stop);
   // Only of a backend that has a clock.

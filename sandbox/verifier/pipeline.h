@@ -95,6 +95,8 @@ class Pipeline {
   std::optional<std::vector<LaunchCounters>> count_launches(Job& job, const SizedTask& task);
   void cost_reduced(Job& job, const ReducedSizes& sizes, const RecordResult& own,
                     std::vector<GradedVariant>& graded);
+  Result<std::string> compare_sample(Job& job, const RecordResult& own,
+                                     const std::vector<CountedSize>& counted);
   void model_reduced_times(Job& job, const ReducedSizes& sizes, const RecordResult& own,
                            std::vector<CountedSize> counted);
   // At the task's own size (pipeline_own_size.cpp), of a program that is right at variants, or refuses them.

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kOutputFd = 16, kControlFd = 17;
 constexpr uint64_t kMaxControlBytes = 16u << 20;
+constexpr uint64_t kSampleOperations = uint64_t{1} << 28;  // of all sampled blocks: some tenths of a second
 
 void lose_run(RunResult& result, const std::string& reason) { result.fault = Fault::infrastructure(reason); }
 
@@ -135,6 +136,27 @@ RunResult PtxBackend::check_launches(const Trace& trace, const std::vector<Devic
     lose_run(result, error.what());
   }
   return result;
+}
+
+SampleResult PtxBackend::sample_blocks(const SamplePlan& plan, std::stop_token stop) {
+  SampleResult sampled;
+  RunResult result;
+  try {
+    Program program(*this);
+    program.show(*plan.trace, plan.modules);
+    program.asked["lane_operations"] = kSampleOperations;
+    program.asked["sample"] = {
+        {"seed", plan.sample.seed}, {"blocks", plan.sample.blocks}, {"beyond", plan.sample.beyond}};
+    const nlohmann::json said = program.run(0, stop, result);
+    if (!said.is_null()) read_sample(said, sampled);
+  } catch (const nlohmann::json::exception&) {
+    lose_run(result, "the executor's report is malformed");
+  } catch (const Error& error) {
+    lose_run(result, error.what());
+  }
+  if (result.fault) sampled.fault = result.fault;
+  sampled.run_ms = result.run_ms;
+  return sampled;
 }
 
 void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& result) {

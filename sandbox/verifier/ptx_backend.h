@@ -25,6 +25,7 @@ class PtxBackend : public Backend {
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
   RunResult check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
                            std::stop_token stop) override;
+  SampleResult sample_blocks(const SamplePlan& plan, std::stop_token stop) override;
 
  private:
   class Program;

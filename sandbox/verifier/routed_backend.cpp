@@ -96,6 +96,10 @@ RunResult RoutedBackend::check_launches(const Trace& trace, const std::vector<De
   return interpreter_->check_launches(trace, modules, stop);
 }
 
+SampleResult RoutedBackend::sample_blocks(const SamplePlan& plan, std::stop_token stop) {
+  return interpreter_->sample_blocks(plan, stop);
+}
+
 RunResult RoutedBackend::run(const RunPlan& plan, std::stop_token stop) {
   RunResult all;
   all.runs.resize(plan.runs.size());

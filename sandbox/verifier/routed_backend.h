@@ -21,6 +21,7 @@ class RoutedBackend : public Backend {
                 InstrumentedRuns instrumented);
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override;
+  SampleResult sample_blocks(const SamplePlan& plan, std::stop_token stop) override;
   RunResult check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
                            std::stop_token stop) override;
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override {

@@ -26,6 +26,17 @@ nlohmann::json to_json(const RunRequest& run) {
           {"count", run.count}};
 }
 
+void read_sample(const nlohmann::json& said, SampleResult& result) {
+  for (const auto& launch : said.at("launches")) {
+    SampledLaunch& sampled = result.launches.emplace_back();
+    sampled.parameters = launch.at("parameters").get<std::vector<std::pair<uint32_t, uint32_t>>>();
+    for (const auto& block : launch.at("blocks"))
+      sampled.blocks.push_back({block.at(0), block.at(1), block.at(2), block.at(3), block.at(4)});
+  }
+  if (said.contains("fault")) result.fault = read_fault(said["fault"]);
+  result.ran = true;
+}
+
 void read_runs(const nlohmann::json& said, const RunPlan& plan, std::string outputs, RunResult& result) {
   std::string_view left = result.memory.emplace_back(std::move(outputs));
   const auto take = [&left](size_t bytes) {

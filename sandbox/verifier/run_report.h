@@ -15,6 +15,9 @@ nlohmann::json to_json(const RunRequest& run);
 // is one. Throws Error if it has no class that there is, or a JSON exception.
 Fault read_fault(const nlohmann::json& fault);
 
+// What the report `said` says of a sample. Throws a JSON exception if it is none.
+void read_sample(const nlohmann::json& said, SampleResult& result);
+
 // Adds to `result` what the report `said` says of the runs of `plan`; `outputs`, which the result keeps,
 // holds what the runs left one behind the other, as far as there are runs. Throws Error or a JSON exception
 // if either is not what the plan asks for.

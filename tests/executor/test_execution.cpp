@@ -118,6 +118,7 @@ struct Ran {
   std::vector<float> outputs;
   std::vector<uint8_t> writers;
   std::vector<LaunchCounters> counters;
+  std::vector<SampledLaunch> sampled;
 };
 
 Ran run(const Setup& setup, const ExecutionOptions& options = {.seed = 1, .shadows = true}) {
@@ -131,7 +132,7 @@ Ran run(const Setup& setup, const ExecutionOptions& options = {.seed = 1, .shado
   memcpy(inputs.data(), setup.inputs.data(), 16);
   const CallSummary calls = summarise_calls(trace.value());
   Execution execution(program.value(), trace.value(), calls, options);
-  Ran ran{execution.run(inputs), std::vector<float>(4), std::vector<uint8_t>(4), {}};
+  Ran ran{execution.run(inputs), std::vector<float>(4), std::vector<uint8_t>(4), {}, execution.sampled()};
   if (options.count) ran.counters = execution.counters();
   std::vector<std::byte> bytes(trace.value().output_layout().draw_bytes);
   if (!ran.report.fault)
@@ -161,6 +162,41 @@ TEST_CASE("a kernel writes the output") {
   CHECK(ran.writers == all(Writer::kKernel));
   CHECK(ran.report.lane_operations > 0);
   CHECK(ran.report.changed_inputs.empty());
+}
+
+TEST_CASE("a sample runs some blocks of a launch in buffers that would not fit") {
+  constexpr uint64_t kBytes = uint64_t{40} << 30;
+  Setup setup;
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", kBytes}});
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", kBytes}});
+  json first = twice(4, 3, 4), second = twice(2, 4, 1);
+  first["relocations"] = {{0, 3, kBytes - 16}, {8, 4, kBytes - 16}};
+  first["grid"] = {1'000'000, 7, 1};
+  setup.frame["ops"] = {
+      {{"op", "fill"}, {"target", view(3, int64_t{kBytes / 4})}, {"value", hex_of(5)}}, first, second};
+  const ExecutionOptions options{.seed = 1,
+                                 .count = true,
+                                 .max_bytes = uint64_t{1} << 40,
+                                 .sample = BlockSample{.seed = 3, .blocks = 8, .beyond = {100, 1}}};
+  const Ran ran = run(setup, options);
+  INFO((ran.report.fault ? ran.report.fault->message : ""));
+  CHECK_FALSE(ran.report.fault);
+  CHECK(ran.outputs == std::vector<float>(4, 0));
+  REQUIRE(ran.sampled.size() == 2);
+  CHECK(ran.sampled[0].parameters == std::vector<std::pair<uint32_t, uint32_t>>{{0, 8}, {8, 8}, {16, 4}});
+  REQUIRE(ran.sampled[0].blocks.size() == 10);
+  for (const SampledBlock& block : ran.sampled[0].blocks) {
+    CHECK(block.executed == 11);
+    CHECK(block.load_sectors == 1);
+    CHECK(block.store_sectors == 1);
+  }
+  CHECK(ran.sampled[0].blocks.back().number == 6'999'999);
+  CHECK(ran.sampled[1].blocks.size() == 1);
+  // What misses a buffer is a fault as ever.
+  setup.frame["ops"][1]["relocations"][0][2] = kBytes - 8;
+  const Ran outside = run(setup, options);
+  REQUIRE(outside.report.fault);
+  CHECK(outside.report.fault->fault_class == FaultClass::kIllegalAccess);
 }
 
 TEST_CASE("what of an input a kernel or a copy reads is seen") {

@@ -32,7 +32,7 @@ struct LaunchCounting::BlockState {
   std::array<DependenceChain, ptx::kMaxWarpGroups * kMaxWarps> chains;  // by warp
 };
 
-LaunchCounting::LaunchCounting() = default;
+LaunchCounting::LaunchCounting(Footprint footprint) : follows_footprint_(footprint == Footprint::kFollowed) {}
 LaunchCounting::~LaunchCounting() = default;
 
 // ---- The host part ----
@@ -76,12 +76,12 @@ void LaunchCounting::launch_begins(ptx::Grid& grid) {
   auto known = profiles_.find(kernel_);
   if (known == profiles_.end()) known = profiles_.emplace(kernel_, profile_kernel(*kernel_)).first;
   profile_ = &known->second;
-  const ptx::LaunchConfig& config = grid.config();
   counters_ = {};
   counters_.name = kernel_->name;
-  counters_.blocks = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2];
+  counters_.blocks = grid.blocks();
   counters_.threads_per_block = grid.threads_per_block();
-  counters_.shared_bytes_per_block = uint64_t{kernel_->static_shared_bytes} + config.dynamic_shared_bytes;
+  counters_.shared_bytes_per_block =
+      uint64_t{kernel_->static_shared_bytes} + grid.config().dynamic_shared_bytes;
   runs_.assign(kernel_->blocks.size(), {});
   traffic_.assign(kernel_->operations.size(), {});
   blocks_.clear();
@@ -225,6 +225,8 @@ void LaunchCounting::access_global(ptx::WarpGroup& warp_group, const ptx::Region
                                    OperationTraffic& traffic) {
   WarpSectors found;
   find_sectors(access, warp, found);
+  count_request(access.kind, found.count);
+  if (!follows_footprint_) return;
   auto& buffer = footprint_.buffer(region.begin, region.end - region.begin);
   L1Share& l1 = state(warp_group.block()).l1;
   traffic.sectors += found.count;
@@ -244,20 +246,7 @@ void LaunchCounting::access_global(ptx::WarpGroup& warp_group, const ptx::Region
     }
     if (access.kind != LaneAccess::Kind::kRead) footprint_.write(buffer, sector, counters_);
   }
-  switch (access.kind) {
-    case LaneAccess::Kind::kRead:
-      ++counters_.load_requests;
-      counters_.load_sectors += found.count;
-      break;
-    case LaneAccess::Kind::kWrite:
-      ++counters_.store_requests;
-      counters_.store_sectors += found.count;
-      break;
-    case LaneAccess::Kind::kAtomic:
-      counters_.atomic_sectors += found.count;
-      update_words(buffer, access, warp);
-      break;
-  }
+  if (access.kind == LaneAccess::Kind::kAtomic) update_words(buffer, access, warp);
   if (!waits) return;
   if (new_to_launch)
     ++counters_.served_by_memory;
@@ -265,6 +254,22 @@ void LaunchCounting::access_global(ptx::WarpGroup& warp_group, const ptx::Region
     ++counters_.served_by_l2;
   else
     ++counters_.served_by_l1;
+}
+
+void LaunchCounting::count_request(LaneAccess::Kind kind, size_t sectors) {
+  switch (kind) {
+    case LaneAccess::Kind::kRead:
+      ++counters_.load_requests;
+      counters_.load_sectors += sectors;
+      break;
+    case LaneAccess::Kind::kWrite:
+      ++counters_.store_requests;
+      counters_.store_sectors += sectors;
+      break;
+    case LaneAccess::Kind::kAtomic:
+      counters_.atomic_sectors += sectors;
+      break;
+  }
 }
 
 void LaunchCounting::update_words(SectorFootprint::Buffer& buffer, const LaneAccess& access, int warp) {

@@ -4,6 +4,9 @@
 // The counters are the same on every machine and for all seeds of addresses. The order of blocks could show
 // where blocks wait for each other, and in who touches a sector first: a run that is to be compared with
 // others has the order of seed 0.
+//
+// Of single blocks in memory that is made when touched, who touched a sector before says nothing: without a
+// footprint neither distinct sectors nor caches are counted, and no memory is needed for each sector.
 #pragma once
 #include <memory>
 #include <unordered_map>
@@ -18,7 +21,8 @@ namespace bicrl {
 
 class LaunchCounting : public ptx::Observer {
  public:
-  LaunchCounting();
+  enum class Footprint { kFollowed, kIgnored };
+  explicit LaunchCounting(Footprint footprint = Footprint::kFollowed);
   ~LaunchCounting() override;
 
   // Of the launches that have ended, in order.
@@ -52,12 +56,14 @@ class LaunchCounting : public ptx::Observer {
   BlockState& state(const ptx::ThreadBlock& block);
   void access_global(ptx::WarpGroup& warp_group, const ptx::Region& region, const ptx::LaneAccess& access,
                      int warp, bool waits, OperationTraffic& traffic);
+  void count_request(ptx::LaneAccess::Kind kind, size_t sectors);
   void access_shared(const ptx::Region& region, const ptx::LaneAccess& access, int warp,
                      OperationTraffic& traffic);
   void update_words(SectorFootprint::Buffer& buffer, const ptx::LaneAccess& access, int warp);
   void add_profile();
   void add_lines();
 
+  const bool follows_footprint_;
   std::vector<LaunchCounters> launches_;
   SectorFootprint footprint_;
   // ---- Of the launch that runs ----

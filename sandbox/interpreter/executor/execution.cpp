@@ -34,15 +34,17 @@ Execution::Execution(DeviceProgram& program, const Trace& trace, const CallSumma
                .lane_operations = options.lane_operations,
                .max_bytes = options.max_bytes,
                .observer = options.observer,
-               .reads = options.reads}),
+               .reads = options.reads,
+               .sample = options.sample}),
       run_(device_, program, trace, calls,
            {.seed = options.seed,
             .max_bytes = options.max_bytes,
             .skip_launches = options.skip_launches,
             .follow_copies = options.follow_copies,
             .has_shadows = options.shadows,
-            .order = options.order}) {
-  if (!options.count) return;
+            .order = options.order}),
+      is_sample_(options.sample.has_value()) {
+  if (!options.count || is_sample_) return;
   if (const uint64_t bytes = constants_of_the_call(trace, calls)) device_.count_upload(bytes);
 }
 
@@ -50,7 +52,7 @@ ExecutionReport Execution::run(std::string_view inputs) {
   ExecutionReport report;
   report.fault = run_.run(inputs);
   report.lane_operations = device_.lane_operations();
-  if (!report.fault) report.changed_inputs = run_.changed_inputs();
+  if (!report.fault && !is_sample_) report.changed_inputs = run_.changed_inputs();
   return report;
 }
 

@@ -24,6 +24,7 @@ struct ExecutionOptions {
   uint64_t max_bytes = uint64_t{2} << 30;        // of all buffers
   ptx::Observer* observer = nullptr;             // of all launches; outlives the execution
   InputReads* reads = nullptr;                   // an observer that is told where inputs are; likewise
+  std::optional<BlockSample> sample = std::nullopt;  // InterpreterOptions; of the first call, with `count`
 };
 
 struct ExecutionReport {
@@ -50,12 +51,15 @@ class Execution {
   uint64_t all_lane_operations() const { return device_.all_lane_operations(); }
   // With `count`, after the first call: what it did, the constructor's share included, as launches in order.
   const std::vector<LaunchCounters>& counters() const { return device_.counters(); }
+  // With `sample`, up to the end or the fault.
+  const std::vector<SampledLaunch>& sampled() const { return device_.sampled(); }
   // What the program's author would call the buffer that begins there, in the call that ran last: "output 0".
   std::string buffer_name(uint64_t address) const;
 
  private:
   InterpretedDevice device_;
   TraceRun run_;
+  const bool is_sample_;
 };
 
 }  // namespace bicrl

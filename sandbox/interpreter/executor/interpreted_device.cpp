@@ -36,8 +36,14 @@ InterpretedDevice::InterpretedDevice(DeviceProgram& program, const Trace& trace,
     : program_(program),
       trace_(trace),
       options_(options),
-      memory_({.max_bytes = options.max_bytes, .seed = options.seed, .shadows = options.shadows}),
-      counting_(options.count ? std::make_unique<LaunchCounting>() : nullptr) {}
+      memory_({.max_bytes = options.max_bytes,
+               .seed = options.seed,
+               .shadows = options.shadows,
+               .made_when_touched = options.sample.has_value()}) {
+  if (options.count)
+    counting_ = std::make_unique<LaunchCounting>(options.sample ? LaunchCounting::Footprint::kIgnored
+                                                                : LaunchCounting::Footprint::kFollowed);
+}
 
 // ---- Memory ----
 
@@ -70,6 +76,7 @@ void InterpretedDevice::write(uint32_t buffer, uint64_t offset, std::string_view
 }
 
 void InterpretedDevice::write_input(uint32_t buffer, const CallInputs& inputs, uint64_t offset) {
+  if (options_.sample) return;
   memory_.write(buffers_[buffer], 0, inputs.of_host.substr(offset, trace_.buffers[buffer].bytes),
                 ptx::Writer::kInput);
 }
@@ -108,6 +115,7 @@ const std::string* InterpretedDevice::variable_at(uint64_t address) const {
 // ---- Operations ----
 
 void InterpretedDevice::begin(const TraceOp& op) {
+  if (options_.sample) return;
   if (counting_) count_host_operation(op);
   if (options_.reads && op.kind == TraceOp::Kind::kCopy)
     options_.reads->copied(address(op.source.buffer), op.source.offset_bytes, op.source.tensor.span_bytes());
@@ -140,10 +148,12 @@ void InterpretedDevice::count_elements(int64_t elements) {
 }
 
 void InterpretedDevice::fill(const TraceOp& op) {
+  if (options_.sample) return;
   fill_elements(op.target.tensor, place(op.target), op.value, ptx::Writer::kHost);
 }
 
 void InterpretedDevice::copy(const TraceOp& op) {
+  if (options_.sample) return;
   copy_elements(op.target.tensor, place(op.target), op.source.tensor, place(op.source));
 }
 
@@ -154,19 +164,37 @@ uint64_t InterpretedDevice::grid_workspace() {
 }
 
 void InterpretedDevice::launch(const TraceOp& op) {
-  const ptx::Kernel& kernel = program_.kernel(op.module, op.entry);
   ptx::LaunchConfig config = launch_config(op);
   config.parameters = relocated(std::move(config.parameters), op.relocations);
   if (op.cooperative) config.grid_workspace = grid_workspace();
+  ++launches_;
+  if (options_.sample)
+    run_sample(op, config);
+  else
+    run_grid(op, config, std::nullopt);
+}
+
+void InterpretedDevice::run_sample(const TraceOp& op, const ptx::LaunchConfig& config) {
+  SampledLaunch& launch = sampled_.emplace_back();
+  for (const ptx::LocalRange& parameter : program_.kernel(op.module, op.entry).parameters)
+    launch.parameters.emplace_back(parameter.begin, parameter.bytes);
+  const uint64_t blocks = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2];
+  for (const uint64_t block : sampled_blocks(*options_.sample, sampled_.size() - 1, blocks)) {
+    run_grid(op, config, block);
+    launch.blocks.push_back(sampled_block(block, counting_->launches().back()));
+  }
+}
+
+void InterpretedDevice::run_grid(const TraceOp& op, const ptx::LaunchConfig& config,
+                                 std::optional<uint64_t> block) {
   ptx::RunLimits limits;
   limits.lane_operations = left_lane_operations();
-  ++launches_;
   // Who counts wants one order of blocks.
   const uint64_t seed = counting_ ? 0 : mix_key({options_.seed, launches_});
   ptx::Observer* observer = options_.reads ? options_.reads : options_.observer;
   if (counting_) observer = counting_.get();
-  ptx::Grid grid(kernel, modules_[op.module], memory_, config, limits, {}, {seed, options_.warps_apart},
-                 observer);
+  ptx::Grid grid(program_.kernel(op.module, op.entry), modules_[op.module], memory_, config, limits, {},
+                 {seed, options_.warps_apart, block}, observer);
   const auto fault = grid.run();
   lane_operations_ += std::min(grid.counters().lane_operations, limits.lane_operations);
   if (fault) throw FaultError(*fault);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sandbox/interpreter/counting/launch_counting.h"
+#include "sandbox/interpreter/executor/block_sample.h"
 #include "sandbox/interpreter/executor/input_reads.h"
 #include "sandbox/interpreter/ptx/execution/device_memory.h"
 #include "sandbox/interpreter/ptx/execution/grid.h"
@@ -29,6 +30,9 @@ struct InterpreterOptions {
   uint64_t max_bytes = 0;             // of all buffers
   ptx::Observer* observer = nullptr;  // of all launches; outlives the device
   InputReads* reads = nullptr;        // an observer that is told where inputs are; likewise
+  // Of each launch these blocks alone, in memory that is made when touched: inputs are zeros, and nothing is
+  // filled or copied.
+  std::optional<BlockSample> sample = std::nullopt;
 };
 
 class InterpretedDevice : public TraceDevice {
@@ -62,6 +66,8 @@ class InterpretedDevice : public TraceDevice {
   void count_upload(uint64_t bytes) { counting_->upload(bytes); }
   // With `count`: what has run, as launches in order.
   const std::vector<LaunchCounters>& counters() const { return counting_->launches(); }
+  // With `sample`: by launch.
+  const std::vector<SampledLaunch>& sampled() const { return sampled_; }
   // The trace's buffer that begins there; nothing if none does.
   std::optional<uint32_t> buffer_at(uint64_t address) const;
   // The variable of a module that begins there, as its module has it; null if none does.
@@ -73,6 +79,8 @@ class InterpretedDevice : public TraceDevice {
   void count_elements(int64_t elements);
   uint64_t left_lane_operations() const { return options_.lane_operations - lane_operations(); }
   uint64_t grid_workspace();
+  void run_grid(const TraceOp& op, const ptx::LaunchConfig& config, std::optional<uint64_t> block);
+  void run_sample(const TraceOp& op, const ptx::LaunchConfig& config);
 
   DeviceProgram& program_;
   const Trace& trace_;
@@ -82,8 +90,9 @@ class InterpretedDevice : public TraceDevice {
   std::vector<ptx::LoadedModule> modules_;
   std::vector<ptx::DeviceMemory::BufferId> buffers_;      // by buffer of the trace
   std::optional<ptx::DeviceMemory::BufferId> workspace_;  // of cooperative launches
-  uint64_t launches_ = 0, lane_operations_ = 0;           // of all calls
-  uint64_t call_began_at_ = 0;                            // of lane_operations_
+  std::vector<SampledLaunch> sampled_;
+  uint64_t launches_ = 0, lane_operations_ = 0;  // of all calls
+  uint64_t call_began_at_ = 0;                   // of lane_operations_
 };
 
 }  // namespace bicrl

@@ -4,8 +4,11 @@
 // PLAN is JSON: {"trace": path, "ptx": [paths], "draws": [paths], "output_fd", "control_fd",
 //   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "warps_apart", "shadows",
 //   "skip_launches", "watch_reads", "count"}]}, or {"trace", "ptx", "control_fd", "launches_only": true}:
-//   nothing
-// runs, and the report is {} or {"fault"} of the first launch that a device would not begin.
+// nothing runs, and the report is {} or {"fault"} of the first launch that a device would not begin. Or
+// {"trace", "ptx", "control_fd", "lane_operations", "sample": {"seed", "blocks", "beyond": [blocks by
+// launch]}}: of each launch of the first call some blocks run without inputs, and the report is {"launches":
+// [{"parameters": [[begin, bytes]], "blocks": [[number, executed, load_sectors, store_sectors,
+// shared_wavefronts]]}], "fault"}.
 // To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
 // shadows one byte for each element, who wrote it; of the first call, if "copied" names any leaves, then the
 // outputs once more as they would be if kernels only copied; and behind all calls of a run those of calls
@@ -53,6 +56,8 @@ void write_all(int fd, const void* bytes, size_t size) {
 
 // Up to which repeats beyond the certain ones, and orders beyond the first, are executed: less than a second.
 constexpr uint64_t kCheapOperations = uint64_t{1} << 31;
+// Addresses that a sample's buffers may take: more than any device has memory.
+constexpr uint64_t kReservedBytes = uint64_t{1} << 40;
 
 // A run of the plan: its calls, and what the interpreter alone can say of them.
 class Run {
@@ -246,14 +251,39 @@ json check_launches(DeviceProgram& program, const Trace& trace) {
   return report;
 }
 
+json sample_blocks(DeviceProgram& program, Trace trace, const json& plan) {
+  const json& asked = plan.at("sample");
+  trace.repeats.clear();
+  const CallSummary calls = summarise_calls(trace);
+  ExecutionOptions options;
+  options.count = true;
+  options.lane_operations = plan.at("lane_operations").get<uint64_t>();
+  options.max_bytes = kReservedBytes;
+  options.sample = {asked.at("seed"), asked.at("blocks"), asked.at("beyond")};
+  Execution execution(program, trace, calls, options);
+  json report{{"launches", json::array()}};
+  if (const auto fault = execution.run({}).fault) {
+    report["fault"] = to_json(*fault);
+    report["fault"]["line"] = fault->source_line;
+  }
+  for (const SampledLaunch& launch : execution.sampled()) {
+    json blocks = json::array();
+    for (const SampledBlock& b : launch.blocks)
+      blocks.push_back({b.number, b.executed, b.load_sectors, b.store_sectors, b.shared_wavefronts});
+    report["launches"].push_back({{"parameters", launch.parameters}, {"blocks", std::move(blocks)}});
+  }
+  return report;
+}
+
 json run_plan(const json& plan) {
-  const auto trace = Trace::decode(file_bytes(plan.at("trace")));
+  auto trace = Trace::decode(file_bytes(plan.at("trace")));
   if (!trace) return {{"error", "bad trace: " + trace.reason()}};
   std::vector<std::string> texts;
   for (const json& path : plan.at("ptx")) texts.push_back(file_bytes(path));
   auto program = DeviceProgram::parse(texts);
   if (!program) return {{"unsupported", program.reason()}};
   if (plan.value("launches_only", false)) return check_launches(program.value(), trace.value());
+  if (plan.contains("sample")) return sample_blocks(program.value(), std::move(trace.value()), plan);
   const CallSummary calls = summarise_calls(trace.value());
   json report{{"runs", json::array()}};
   // A program whose outputs need what kernels compute on one draw is no other on the next.

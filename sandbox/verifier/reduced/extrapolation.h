@@ -11,6 +11,12 @@
 
 namespace bicrl {
 
+inline constexpr double kAlike = 1.2;  // work of a block, one size over another
+
+// Launches of kernels in the constructor and the first call.
+std::vector<const TraceOp*> kernels_of(const Trace& trace);
+uint64_t blocks_of(const TraceOp& launch);
+
 // A counted run at a reduced size.
 struct CountedSize {
   const Trace* trace = nullptr;
@@ -27,7 +33,8 @@ struct Extrapolation {
 // `own`: the task's own size, without launches. A launch is known if the same kernel is launched at all three
 // sizes, in the same order and with equal blocks, if a block does the same work at both counted sizes, if the
 // task's work grows from there as its bytes do (else blocks do more at the own size, whatever they do below),
-// and if the number of blocks does. Counters grow as the task at least: a smaller grid gains nothing.
+// and if the number of blocks does, but for rounding. What blocks do at the own size is for a sample to show
+// (own_size_sample.h). Counters grow as the task at least: a smaller grid gains nothing.
 Extrapolation extrapolate(const CountedSize& own, const CountedSize& one, const CountedSize& other);
 
 }  // namespace bicrl

@@ -6,8 +6,15 @@
 #include "sandbox/cost/cost_model.h"
 #include "sandbox/verifier/cost_summary.h"
 #include "sandbox/verifier/pipeline_job.h"
+#include "sandbox/verifier/reduced/own_size_sample.h"
+#include "sandbox/verifier/secret.h"
 
 namespace bicrl {
+namespace {
+
+constexpr uint64_t kSampledBlocks = 8;  // of each launch
+
+}  // namespace
 
 std::optional<std::vector<LaunchCounters>> Pipeline::count_launches(Job& job, const SizedTask& task) {
   SizedTask counted = task;
@@ -18,6 +25,29 @@ std::optional<std::vector<LaunchCounters>> Pipeline::count_launches(Job& job, co
   if (!run.fault) return std::move(run.counters);
   job.fault("run", run.fault);
   return std::nullopt;
+}
+
+// A note of how many blocks of the own size ran, or nothing and why they show another program than reduced
+// sizes do.
+Result<std::string> Pipeline::compare_sample(Job& job, const RecordResult& own,
+                                             const std::vector<CountedSize>& counted) {
+  const auto other = [](const std::string& reason) { return Result<std::string>::failure(reason); };
+  const SampleResult sampled = backend_->sample_blocks(
+      {&*own.trace,
+       own.modules,
+       {.seed = secret_number(), .blocks = kSampledBlocks, .beyond = most_blocks(counted)}},
+      job.stop);
+  job.verdict.run_ms += sampled.run_ms;
+  if (sampled.fault.is_infrastructure()) {
+    job.fault("run", sampled.fault);
+    return other(sampled.fault.reason);
+  }
+  if (sampled.fault) return other(concat("a block at its own size: ", sampled.fault.reason));
+  if (!sampled.ran) return other("no block ran at its own size");
+  const std::string difference = difference_at_own_size(*own.trace, counted, sampled.launches);
+  if (!difference.empty()) return other(difference);
+  return concat("modelled from reduced sizes, as ", sampled_share(*own.trace, sampled.launches),
+                " blocks at its own size do the same");
 }
 
 void Pipeline::model_reduced_times(Job& job, const ReducedSizes& sizes, const RecordResult& own,
@@ -36,6 +66,10 @@ void Pipeline::model_reduced_times(Job& job, const ReducedSizes& sizes, const Re
     if (Extrapolation other = extrapolate(at_own, counted[0], counted[i]); other.launches.empty())
       found = std::move(other);
   if (found.launches.empty()) return untimed(found.reason);
+  const auto sample = compare_sample(job, own, counted);
+  if (job.verdict.outcome == Outcome::kInfrastructure) return;
+  if (!sample) return untimed(sample.reason());
+  diagnostics += concat(diagnostics.empty() ? "" : "; ", sample.value());
   const DeviceTable& device = *find_device_table(options_.cost_device);
   for (const CudaProgram& program : own.programs)
     add_resources(compiler_->resources(program, std::string(device.architecture), job.stop), found.launches);

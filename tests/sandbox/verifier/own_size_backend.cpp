@@ -15,6 +15,9 @@ class OwnSizes : public Backend {
                            std::stop_token stop) override {
     return machine_->check_launches(trace, modules, stop);
   }
+  SampleResult sample_blocks(const SamplePlan& plan, std::stop_token stop) override {
+    return machine_->sample_blocks(plan, stop);
+  }
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override {
     return machine_->time(plan, stop);
   }

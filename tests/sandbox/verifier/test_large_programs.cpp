@@ -31,10 +31,12 @@ std::vector<Verdict> check(std::vector<CorpusEntry> entries, size_t least) {
   for (size_t i = 0; i < entries.size(); ++i) {
     const Verdict& v = verdicts[i];
     if (getenv("BICRL_PRINT_CORPUS"))
-      printf("%s %s: %s | %.1e lane operations | %s | %.0f ms (compile %.0f, record %.0f, run %.0f)\n",
-             as_expected(entries[i], v) ? "ok  " : "BAD ", entries[i].name.c_str(),
-             v.correct ? "correct" : v.fault_class.c_str(), double(v.lane_operations),
-             v.diagnostics.substr(0, 300).c_str(), v.total_ms, v.compile_ms, v.record_ms, v.run_ms);
+      printf(
+          "%s %s: %s | %.1e lane operations | %.17g ms modelled | %s | %.0f ms (compile %.0f, record %.0f, "
+          "run %.0f)\n",
+          as_expected(entries[i], v) ? "ok  " : "BAD ", entries[i].name.c_str(),
+          v.correct ? "correct" : v.fault_class.c_str(), double(v.lane_operations), v.candidate_ms,
+          v.diagnostics.substr(0, 300).c_str(), v.total_ms, v.compile_ms, v.record_ms, v.run_ms);
     INFO(entries[i].name << ": expected " << entries[i].classes << ", got " << v.fault_class << ": "
                          << v.diagnostics);
     CHECK(as_expected(entries[i], v));
@@ -46,7 +48,9 @@ std::vector<Verdict> check(std::vector<CorpusEntry> entries, size_t least) {
 }  // namespace
 
 TEST_CASE("programs in ordinary style are graded correct at reduced sizes") {
-  check(large_entries(LargeKind::kOrdinary), 60);
+  auto entries = large_entries(LargeKind::kOrdinary);
+  for (CorpusEntry& entry : entries) entry.request.protocol.measure_time = true;
+  check(entries, 60);
 }
 
 TEST_CASE("programs that refuse all sizes but their own are specialised") {
@@ -57,12 +61,13 @@ TEST_CASE("incorrect neighbours are refused unless only their own size shows it"
   check(large_entries(LargeKind::kNeighbours), 180);
 }
 
-// A program that does other work at its own size alone is not seen. It has no time, or that of what it does
-// at reduced sizes, and gains nothing.
+// A program that does other work at its own size alone has no time, as far as its launches, their arguments
+// or a sample of its blocks show it. Else it has the time of what it does at reduced sizes, and gains
+// nothing.
 TEST_CASE("programs that look at sizes are refused or gain no speed") {
   auto entries = testing::hostile_large_entries();
   for (CorpusEntry& entry : entries) entry.request.protocol.measure_time = true;
-  const auto verdicts = check(entries, 30);
+  const auto verdicts = check(entries, 40);
   if (getenv("BICRL_CORPUS")) return;
   std::map<std::string, Verdict> ordinary;
   for (size_t i = 0; i < entries.size(); ++i) {

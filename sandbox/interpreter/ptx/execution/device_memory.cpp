@@ -1,5 +1,7 @@
 #include "sandbox/interpreter/ptx/execution/device_memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -10,6 +12,8 @@ namespace bicrl::ptx {
 namespace {
 
 constexpr uint64_t kSlackBytes = 64;  // behind a buffer's data
+constexpr uint64_t kWindowBytesEach = uint64_t{1} << DeviceMemory::kWindowBits;
+constexpr uint64_t kWindowMiddle = kWindowBytesEach / 2;
 
 }  // namespace
 
@@ -26,29 +30,59 @@ DeviceMemory::DeviceMemory(const Options& options) : options_(options), windows_
   // The first window holds no buffer: null, and the windows of shared and local memory.
   order_.resize(kWindows - 1);
   std::iota(order_.begin(), order_.end(), uint16_t{1});
-  RandomStream(mix_key(options.seed, "addresses")).shuffle(order_);
+  // Large buffers need neighbours.
+  if (!options.made_when_touched) RandomStream(mix_key(options.seed, "addresses")).shuffle(order_);
+}
+
+void BufferRelease::operator()(std::byte* data) const {
+  if (mapped_bytes > 0)
+    munmap(data, mapped_bytes);
+  else
+    delete[] data;
+}
+
+// Shared with nobody, but not private to the process either: a limit of private memory counts what is
+// reserved.
+DeviceMemory::Bytes DeviceMemory::made(uint64_t bytes) const {
+  if (!options_.made_when_touched) {
+    Bytes data(new std::byte[bytes]);
+    fill_poison({data.get(), bytes});
+    return data;
+  }
+  void* data =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) return nullptr;
+  return Bytes(static_cast<std::byte*>(data), BufferRelease{bytes});
+}
+
+void DeviceMemory::set_windows(const Buffer& buffer, BufferId id) {
+  const uint64_t last = buffer.end() >> kWindowBits;
+  for (uint64_t window = buffer.address >> kWindowBits; window <= last; ++window) windows_[window] = id;
 }
 
 Result<DeviceMemory::BufferId> DeviceMemory::allocate(uint64_t bytes, Permission permission) {
-  if (buffers_.size() == order_.size())
+  const uint64_t windows = 1 + (kWindowMiddle + bytes) / kWindowBytesEach;
+  if (used_windows_ + windows > order_.size())
     return Result<BufferId>::failure(concat("more than ", order_.size(), " buffers"));
   if (bytes > options_.max_bytes || bytes_ + bytes > options_.max_bytes)
     return Result<BufferId>::failure(concat("buffers of more than ", options_.max_bytes, " bytes in all"));
+  Bytes data = made(bytes + kSlackBytes);
+  if (!data) return Result<BufferId>::failure(concat("no memory for a buffer of ", bytes, " bytes"));
   bytes_ += bytes;
   const auto id = static_cast<BufferId>(buffers_.size());
-  const uint64_t window = order_[id];
+  const uint64_t window = order_[used_windows_];
+  used_windows_ += windows;
   Buffer& buffer = buffers_.emplace_back();
-  buffer.address = (window << kWindowBits) + (uint64_t{1} << (kWindowBits - 1));
+  buffer.address = (window << kWindowBits) + kWindowMiddle;
   buffer.bytes = bytes;
   buffer.permission = permission;
-  buffer.data = std::make_unique_for_overwrite<std::byte[]>(bytes + kSlackBytes);
-  fill_poison({buffer.data.get(), bytes + kSlackBytes});
+  buffer.data = std::move(data);
   if (options_.shadows) {
     buffer.undefined = std::make_unique_for_overwrite<uint8_t[]>(bytes + kSlackBytes);
     memset(buffer.undefined.get(), 0xFF, bytes + kSlackBytes);
     buffer.writers = std::make_unique<uint8_t[]>(bytes + kSlackBytes);
   }
-  windows_[window] = id;
+  set_windows(buffer, id);
   return Result<BufferId>(id);
 }
 

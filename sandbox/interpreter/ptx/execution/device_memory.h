@@ -1,7 +1,8 @@
 // Global memory of the machine: buffers whose address ranges lie far apart, so that an access is inside
 // exactly one of them or a fault. Addresses differ from run to run (by the seed), and every byte that nobody
-// wrote holds poison: the 16-bit word 0x7FF1, a NaN in fp16, bf16, fp32 and fp64 alike. Not thread-safe; owns
-// its bytes.
+// wrote holds poison: the 16-bit word 0x7FF1, a NaN in fp16, bf16, fp32 and fp64 alike. Memory that is made
+// when it is touched holds zeros instead: a sample of blocks runs in it at sizes that would not fit. Not
+// thread-safe; owns its bytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,11 @@ enum class Writer : uint8_t {
   kKernel
 };
 
+struct BufferRelease {
+  uint64_t mapped_bytes = 0;  // 0: of the heap
+  void operator()(std::byte* data) const;
+};
+
 class DeviceMemory {
  public:
   enum class Permission : uint8_t { kReadOnly, kReadWrite };
@@ -37,13 +43,16 @@ class DeviceMemory {
     uint64_t seed = 0;                       // of the order of addresses
     // Keep for every byte who wrote it and which of its bits were never written.
     bool shadows = false;
+    bool made_when_touched = false;  // zeros, of which only touched pages exist; not with shadows
   };
+
+  using Bytes = std::unique_ptr<std::byte[], BufferRelease>;
 
   struct Buffer {
     uint64_t address = 0;  // of its first byte; a multiple of 512
     uint64_t bytes = 0;
     Permission permission = Permission::kReadWrite;
-    std::unique_ptr<std::byte[]> data;     // of `bytes` and some more, so that a vector load may pass the end
+    Bytes data;                            // of `bytes` and some more, so that a vector load may pass the end
     std::unique_ptr<uint8_t[]> undefined;  // [bytes] with shadows: bits that were never written
     std::unique_ptr<uint8_t[]> writers;    // [bytes] with shadows: Writer
     uint64_t end() const { return address + bytes; }
@@ -68,23 +77,27 @@ class DeviceMemory {
   }
 
   // From now on an access to it is outside of every buffer; its bytes stay for whoever holds the number.
-  void release(BufferId id) { windows_[buffers_[id].address >> kWindowBits] = kNone; }
+  void release(BufferId id) { set_windows(buffers_[id], kNone); }
 
   // Copies bytes in, as if `writer` had written them. Throws Error outside of the buffer.
   void write(BufferId id, uint64_t offset, std::string_view bytes, Writer writer);
 
   // Each buffer has a window of addresses of its own and begins in its middle: what misses it by less than 8
-  // GiB cannot hit another one.
+  // GiB cannot hit another one. Memory that is made when touched has as many windows in a row as it needs.
   static constexpr int kWindowBits = 34;
 
  private:
   static constexpr BufferId kNone = ~BufferId{0};
   static constexpr uint64_t kWindows = uint64_t{1} << 13;  // addresses stay below 2^47, as on a device
 
+  Bytes made(uint64_t bytes) const;  // null: there is no such memory
+  void set_windows(const Buffer& buffer, BufferId id);
+
   Options options_;
   std::vector<Buffer> buffers_;
   std::vector<BufferId> windows_;  // by address >> kWindowBits
   std::vector<uint16_t> order_;    // of windows that are given out
+  size_t used_windows_ = 0;        // of order_
   uint64_t bytes_ = 0;
 };
 

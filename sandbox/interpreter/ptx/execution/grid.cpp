@@ -105,7 +105,7 @@ uint32_t Grid::threads_per_block() const { return config_.block[0] * config_.blo
 
 std::optional<KernelFault> Grid::run() {
   if (auto fault = launch_fault(kernel_, config_, device_, limits_.resident_blocks)) return fault;
-  block_count_ = uint64_t{config_.grid[0]} * config_.grid[1] * config_.grid[2];
+  block_count_ = order_.only ? 1 : uint64_t{config_.grid[0]} * config_.grid[1] * config_.grid[2];
   try {
     if (observer_) observer_->launch_begins(*this);
     run_blocks();
@@ -130,7 +130,8 @@ void Grid::run_blocks() {
   const uint64_t most = std::clamp<uint64_t>(limits_.frame_bytes / block_bytes, 1, limits_.resident_blocks);
   const BlockOrder blocks(block_count_, order_.seed);
   const auto admit = [&] {
-    const Dim3 index = coordinates(blocks.nth(begun++));
+    const Dim3 index = coordinates(order_.only.value_or(blocks.nth(begun)));
+    ++begun;
     count_block(/*fresh=*/idle_.empty());
     if (idle_.empty()) {
       resident_.push_back(std::make_unique<ThreadBlock>(*this, index));

@@ -67,6 +67,7 @@ struct RunOrder {
   // that the seed cuts, and take turns of a few operations; and before atomic and volatile accesses others go
   // first. Otherwise 256 threads go side by side, and blocks one after the other, as far as they can.
   bool warps_apart = false;
+  std::optional<uint64_t> only = std::nullopt;  // the one block that runs, by its number in the grid
 };
 
 struct RunCounters {
@@ -104,6 +105,7 @@ class Grid {
   const RunOrder& order() const { return order_; }
   Observer* observer() const { return observer_; }  // null: nobody looks
   uint32_t threads_per_block() const;
+  uint64_t blocks() const { return block_count_; }  // that run
   std::span<std::byte> parameters() { return {parameters_.data(), config_.parameters.size()}; }
   uint8_t* parameter_shadows() { return parameter_shadows_.empty() ? nullptr : parameter_shadows_.data(); }
   // Counts the work of `lanes` lanes over `operations` operations. Throws FaultError beyond the limit.

@@ -169,6 +169,7 @@ struct Kernel {
   bool has_dynamic_shared = false;
   uint32_t static_shared_bytes = 0;  // as the launch limit counts them
   uint32_t parameter_bytes = 0;
+  std::vector<LocalRange> parameters;  // where each is among these bytes
   LaunchBounds bounds;
 };
 

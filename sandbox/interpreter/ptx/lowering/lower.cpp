@@ -170,6 +170,7 @@ void Lowering::place_parameters() {
     const Variable& parameter = module_.variables[variable];
     const uint32_t begin = aligned(end, parameter.alignment);
     parameter_offsets_[variable] = begin;
+    kernel_.parameters.push_back({begin, static_cast<uint32_t>(parameter.bytes)});
     end = static_cast<uint32_t>(begin + parameter.bytes);
   }
   kernel_.parameter_bytes = end;
