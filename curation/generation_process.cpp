@@ -101,10 +101,9 @@ std::string generation_basis(const fs::path& configuration, const std::vector<st
   const ConfigSection policy = ConfigDocument::from_file(configuration, overrides).root().section("policy");
   for (const char* key : {"checkpoint", "config", "tokenizer"}) {
     const std::string named = policy.text(key, "");
-    if (named.empty()) continue;
-    // Refused here, since `bicrl generate` would only say so at its first batch.
-    const fs::path path = input_path(policy, key, named, configuration.parent_path());
-    files += hash_hex({key, content_of(files_in(path, ""))});
+    // What is not there `bicrl generate` refuses.
+    const auto path = named.empty() ? std::nullopt : find_input(named, configuration.parent_path());
+    if (path) files += hash_hex({key, content_of(files_in(*path, ""))});
   }
   std::string words;
   for (const std::string& text : overrides) words += hash_hex(text);

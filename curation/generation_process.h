@@ -24,8 +24,7 @@ std::vector<nlohmann::json> generate_responses(const GenerationJob& job,
 
 // Of all that responses depend on beside their prompts and the program: the configuration's text, its
 // overrides, and the bytes of the files that its policy consists of, which are looked for where
-// `bicrl generate` looks. Throws InputError if the configuration cannot be read,
-// or a file of the policy that it names is not there.
+// `bicrl generate` looks. Throws InputError if the configuration cannot be read.
 std::string generation_basis(const std::filesystem::path& configuration,
                              const std::vector<std::string>& overrides);
 

@@ -263,15 +263,6 @@ TEST_CASE("sample under the id of another record ends the pipeline") {
                        MessageMatches(ContainsSubstring("two records have the id 'a#2'")));
 }
 
-TEST_CASE("generate whose policy is not there is refused before any task is read") {
-  Scripted scripted;
-  write_tasks(scripted.folder.path() / "tasks.json", 3);
-  fs::remove_all(scripted.folder.path() / "weights");
-  CHECK_THROWS_MATCHES(run_pipeline(scripted.pipeline(""), scripted.services), InputError,
-                       MessageMatches(ContainsSubstring("policy.checkpoint")));
-  CHECK(scripted.starts() == 0);
-}
-
 TEST_CASE("generate that fails ends the pipeline with what it printed") {
   Scripted scripted;
   CHECK_THROWS_MATCHES(
