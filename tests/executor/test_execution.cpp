@@ -14,8 +14,8 @@ using ptx::FaultClass;
 using ptx::Writer;
 
 // twice(const float* x, float* y, int n): y[i] = 2 x[i] for i < n. count(): ++counter, a variable of the
-// module. scaled(y): y[0] = factor, a constant variable. follow(float** table): *table[0] = 1. board(y) has
-// 40 KB of shared memory.
+// module. scaled(y): y[0] = factor, a constant variable. sweep(y): a word in each of 70,000 pages.
+// follow(float** table): *table[0] = 1. board(y) has 40 KB of shared memory.
 constexpr const char* kText = R"(
 .version 8.0
 .target sm_90
@@ -65,6 +65,18 @@ $done:
   mov.f32 %f1, 0f3F800000;
   st.shared.f32 [board], %f1;
   st.global.f32 [%rd3], %f1;
+  ret;
+}
+.visible .entry _Z5sweepPf(.param .u64 y) {
+  .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [y];
+  mov.u32 %r1, 0;
+$next:
+  st.global.u32 [%rd1], %r1;
+  add.s64 %rd1, %rd1, 4096;
+  add.s32 %r1, %r1, 1;
+  setp.lt.s32 %p1, %r1, 70000;
+  @%p1 bra $next;
   ret;
 }
 .visible .entry _Z6followPPf(.param .u64 table) {
@@ -197,6 +209,18 @@ TEST_CASE("a sample runs some blocks of a launch in buffers that would not fit")
   const Ran outside = run(setup, options);
   REQUIRE(outside.report.fault);
   CHECK(outside.report.fault->fault_class == FaultClass::kIllegalAccess);
+}
+
+TEST_CASE("a sample that touches much memory ends as a fault") {
+  Setup setup;
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", uint64_t{1} << 30}});
+  setup.frame["ops"] = {launch("_Z5sweepPf", std::string(16, '0'), {{0, 3, 0}}, 1)};
+  const Ran ran = run(setup, {.seed = 1,
+                              .count = true,
+                              .max_bytes = uint64_t{1} << 40,
+                              .sample = BlockSample{.seed = 3, .blocks = 8, .beyond = {}}});
+  REQUIRE(ran.report.fault);
+  CHECK_THAT(ran.report.fault->message, ContainsSubstring("pages of memory"));
 }
 
 TEST_CASE("what of an input a kernel or a copy reads is seen") {
