@@ -47,10 +47,17 @@ def missing(names, page, what):
     return [f"{page}: no {what} {name}" for name in names if name not in shown]
 
 
+def sources_of(file):
+    """A file that is compiled, or those that it includes for being compiled together."""
+    if not file.name.startswith("unity_"):
+        return [file]
+    return [Path(source) for source in re.findall(r'^#include "([^"]+)"', file.read_text(), re.M)]
+
+
 def compile_command(folder):
     """(words, working directory) that compile a file of this folder, without the file and its object."""
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
-        if Path(entry["file"]).resolve().parent != (ROOT / folder).resolve():
+        if all(source.resolve().parent != (ROOT / folder).resolve() for source in sources_of(Path(entry["file"]))):
             continue
         words = shlex.split(entry["command"])
         for flag in ("-o", "-c"):
