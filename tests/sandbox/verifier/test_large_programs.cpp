@@ -62,8 +62,7 @@ TEST_CASE("incorrect neighbours are refused unless only their own size shows it"
 }
 
 // A program that does other work at its own size alone has no time, as far as its launches, their arguments
-// or a sample of its blocks show it. Else it has the time of what it does at reduced sizes, and gains
-// nothing.
+// or a sample of its blocks show it. Else it has the time of its work at reduced sizes, and gains nothing.
 TEST_CASE("programs that look at sizes are refused or gain no speed") {
   auto entries = testing::hostile_large_entries();
   for (CorpusEntry& entry : entries) entry.request.protocol.measure_time = true;
