@@ -14,26 +14,20 @@
 namespace bicrl {
 namespace {
 
-std::vector<uint64_t> blocks_of_kernels(const Trace& trace) {
-  std::vector<uint64_t> blocks;
-  for (const TraceOp& op : trace.ops)
-    if (op.kind == TraceOp::Kind::kLaunch) blocks.push_back(uint64_t{op.grid[0]} * op.grid[1] * op.grid[2]);
-  return blocks;
-}
-
 // Counters of so many times as many rows, and how often a program then runs with them. How its launches grow
 // is seen from the given inputs to those that were counted: a grid that stays as it is has blocks that do
 // more, and a program with more launches on more rows is taken to go over its parts one after the other.
 uint64_t repeat_launches(const Trace& given, const Trace& counted, uint64_t repeats,
                          std::vector<LaunchCounters>& launches) {
   if (repeats == 1) return 1;
-  const std::vector<uint64_t> before = blocks_of_kernels(given), now = blocks_of_kernels(counted);
+  const auto before = given.kernel_launches(), now = counted.kernel_launches();
   if (now.size() > before.size()) return repeats;
   size_t kernel = 0;
   for (LaunchCounters& launch : launches) {
     Growth growth = Growth::kBlocks;
     if (launch.kind == LaunchCounters::Kind::kKernel) {
-      if (kernel < now.size() && now[kernel] <= before[kernel]) growth = Growth::kWorkOfBlocks;
+      if (kernel < now.size() && now[kernel]->blocks() <= before[kernel]->blocks())
+        growth = Growth::kWorkOfBlocks;
       ++kernel;
     }
     launch = repeated(launch, repeats, growth);

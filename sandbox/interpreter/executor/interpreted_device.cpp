@@ -178,8 +178,7 @@ void InterpretedDevice::run_sample(const TraceOp& op, const ptx::LaunchConfig& c
   SampledLaunch& launch = sampled_.emplace_back();
   for (const ptx::LocalRange& parameter : program_.kernel(op.module, op.entry).parameters)
     launch.parameters.emplace_back(parameter.begin, parameter.bytes);
-  const uint64_t blocks = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2];
-  for (const uint64_t block : sampled_blocks(*options_.sample, sampled_.size() - 1, blocks)) {
+  for (const uint64_t block : sampled_blocks(*options_.sample, sampled_.size() - 1, op.blocks())) {
     run_grid(op, config, block);
     launch.blocks.push_back(sampled_block(block, counting_->launches().back()));
   }

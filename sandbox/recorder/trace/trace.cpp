@@ -145,6 +145,13 @@ int Trace::launches() const {
                                         [](const TraceOp& op) { return op.kind == TraceOp::Kind::kLaunch; }));
 }
 
+std::vector<const TraceOp*> Trace::kernel_launches() const {
+  std::vector<const TraceOp*> launches;
+  for (const TraceOp& op : ops)
+    if (op.kind == TraceOp::Kind::kLaunch) launches.push_back(&op);
+  return launches;
+}
+
 uint32_t Trace::modules() const {
   uint32_t count = 0;
   for_each_operation(*this, [&](const TraceOp& op) {

@@ -130,6 +130,8 @@ struct TraceOp {
   std::string value;
   uint32_t blob = 0;
   std::vector<TraceRelocation> relocations;  // of the arguments, or of the uploaded bytes
+
+  uint64_t blocks() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }  // of kLaunch
 };
 
 // A further call of forward, with other contents of its inputs, in the memory that the calls before it have
@@ -166,8 +168,9 @@ struct Trace {
   static Result<Trace> decode(std::string_view bytes);
 
   const OutputLayout& output_layout() const { return returned.layout; }
-  int launches() const;             // without those of repeats
-  uint32_t modules() const;         // that launches and symbols name, at least
+  int launches() const;                                 // without those of repeats
+  std::vector<const TraceOp*> kernel_launches() const;  // likewise, in order
+  uint32_t modules() const;                             // that launches and symbols name, at least
   uint64_t uploaded_bytes() const;  // from the host part, in all calls but those behind the certain repeats
   uint64_t buffer_bytes() const;    // what a run allocates, with the certain repeats if they must be executed
 };

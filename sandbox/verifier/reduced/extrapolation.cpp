@@ -36,20 +36,9 @@ uint64_t whole_times(double times) { return static_cast<uint64_t>(std::max(1.0, 
 
 }  // namespace
 
-std::vector<const TraceOp*> kernels_of(const Trace& trace) {
-  std::vector<const TraceOp*> kernels;
-  for (const TraceOp& op : trace.ops)
-    if (op.kind == TraceOp::Kind::kLaunch) kernels.push_back(&op);
-  return kernels;
-}
-
-uint64_t blocks_of(const TraceOp& launch) {
-  return uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-}
-
 Extrapolation extrapolate(const CountedSize& own, const CountedSize& one, const CountedSize& other) {
-  const auto kernels = kernels_of(*own.trace), of_one = kernels_of(*one.trace),
-             of_other = kernels_of(*other.trace);
+  const auto kernels = own.trace->kernel_launches(), of_one = one.trace->kernel_launches(),
+             of_other = other.trace->kernel_launches();
   const auto none = [](const auto&... parts) { return Extrapolation{{}, concat(parts...)}; };
   if (kernels.size() != of_one.size() || kernels.size() != of_other.size() ||
       one.launches.size() != other.launches.size())
@@ -74,7 +63,7 @@ Extrapolation extrapolate(const CountedSize& own, const CountedSize& one, const 
     if (!same_kernel(launch, *of_one[kernel]) || !same_kernel(launch, *of_other[kernel]))
       return none("it launches other kernels or blocks at its own size than at reduced ones");
     if (!do_alike(a, b)) return none("blocks of ", name, " do other work at other sizes");
-    const double times = double(blocks_of(launch)) / double(a.blocks);
+    const double times = double(launch.blocks()) / double(a.blocks);
     if (times < kLeastGridGrowth * growth || times > kMostGridGrowth * growth)
       return none("the grid of ", name, " does not grow as the task does");
     found.launches.push_back(repeated(a, whole_times(std::max(times, growth))));

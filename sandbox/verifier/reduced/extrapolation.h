@@ -13,10 +13,6 @@ namespace bicrl {
 
 inline constexpr double kAlike = 1.2;  // work of a block, one size over another
 
-// Launches of kernels in the constructor and the first call.
-std::vector<const TraceOp*> kernels_of(const Trace& trace);
-uint64_t blocks_of(const TraceOp& launch);
-
 // A counted run at a reduced size.
 struct CountedSize {
   const Trace* trace = nullptr;

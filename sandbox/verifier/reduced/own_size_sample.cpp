@@ -72,28 +72,29 @@ bool passes_other_numbers(const TraceOp& own, const std::vector<const TraceOp*>&
 std::vector<uint64_t> most_blocks(const std::vector<CountedSize>& counted) {
   std::vector<uint64_t> most;
   for (const CountedSize& size : counted) {
-    const auto kernels = kernels_of(*size.trace);
+    const auto kernels = size.trace->kernel_launches();
     most.resize(std::max(most.size(), kernels.size()));
-    for (size_t i = 0; i < kernels.size(); ++i) most[i] = std::max(most[i], blocks_of(*kernels[i]));
+    for (size_t i = 0; i < kernels.size(); ++i) most[i] = std::max(most[i], kernels[i]->blocks());
   }
   return most;
 }
 
 std::string difference_at_own_size(const Trace& own, const std::vector<CountedSize>& counted,
                                    const std::vector<SampledLaunch>& sampled) {
-  const auto kernels = kernels_of(own);
+  const auto kernels = own.kernel_launches();
   if (sampled.size() != kernels.size()) return "blocks of all its launches did not run at its own size";
   std::vector<std::vector<const TraceOp*>> reduced(kernels.size());
   for (const CountedSize& size : counted) {
-    const auto of_size = kernels_of(*size.trace);
+    const auto of_size = size.trace->kernel_launches();
     for (size_t i = 0; i < kernels.size(); ++i) reduced[i].push_back(of_size[i]);
   }
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (passes_other_numbers(*kernels[i], reduced[i], sampled[i]))
       return "it passes other numbers at its own size";
     const bool alike = std::ranges::all_of(counted, [&](const CountedSize& size) {
+      const LaunchCounters& counters = *kernel_counters(size)[i];
       return std::ranges::all_of(sampled[i].blocks, [&](const SampledBlock& block) {
-        return does_alike(block, *kernel_counters(size)[i], block.number + 1 == blocks_of(*kernels[i]));
+        return does_alike(block, counters, block.number + 1 == kernels[i]->blocks());
       });
     });
     if (!alike)
@@ -105,7 +106,7 @@ std::string difference_at_own_size(const Trace& own, const std::vector<CountedSi
 std::string sampled_share(const Trace& own, const std::vector<SampledLaunch>& sampled) {
   uint64_t ran = 0, all = 0;
   for (const SampledLaunch& launch : sampled) ran += launch.blocks.size();
-  for (const TraceOp* launch : kernels_of(own)) all += blocks_of(*launch);
+  for (const TraceOp* launch : own.kernel_launches()) all += launch->blocks();
   return concat(ran, " of ", all);
 }
 

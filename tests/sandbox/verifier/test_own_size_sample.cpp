@@ -29,7 +29,7 @@ Trace trace_of(uint64_t blocks, float s) {
 
 CountedSize counted(const Trace& trace) {
   LaunchCounters counters;
-  counters.blocks = blocks_of(trace.ops.front());
+  counters.blocks = trace.ops.front().blocks();
   counters.executed = 80 * counters.blocks;
   counters.load_sectors = counters.store_sectors = 64 * counters.blocks;
   return {&trace, {counters}, 0, 0};
