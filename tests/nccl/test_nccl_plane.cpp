@@ -5,11 +5,14 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <functional>
 #include <iostream>
+#include <thread>
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "trainer/ranks/entered_operations.h"
 #include "trainer/ranks/mpi/mpi_tensor_plane.h"
 #include "trainer/ranks/nccl/nccl_tensor_plane.h"
 
@@ -22,13 +25,23 @@ namespace {
 constexpr double kPatience_s = 1;
 constexpr int64_t kClocksPerSecond = 1'980'000'000;  // at most, of the GPUs of today
 
+// With a control plane of their own, as a fault leaves it with records that nobody waits for.
 struct BothPlanes {
-  explicit BothPlanes(GpuRanks& ranks) : nccl(ranks.session, ranks.control, ranks.gpu()), mpi(ranks.session) {
+  explicit BothPlanes(GpuRanks& ranks)
+      : control(ranks.session), nccl(ranks.session, control, ranks.gpu()), mpi(ranks.session) {
     nccl.set_wait_limit(60);
   }
+  MpiControlPlane control;
   NcclTensorPlane nccl;
   MpiTensorPlane mpi;
 };
+
+// Ranks wait for each other, and answer those that still hang in the plane.
+void meet(ControlPlane& control, TensorPlane& plane) {
+  control.set_while_waiting([&] { plane.poll(); });
+  control.barrier();
+  control.set_while_waiting({});
+}
 
 // Two values have one sum; three or more have several, by the order in which they are added.
 bool same_sum(const at::Tensor& a, const at::Tensor& b, int ranks) {
@@ -176,10 +189,13 @@ TEST_CASE("ranks in different operations throw, and say which") {
     at::Tensor before = at::ones({1 << 20}, options);
     planes.nccl.all_reduce(before, "before").wait();
     const Stopwatch watch;
-    const std::string message =
-        message_of([&] { (control.rank() == 0 ? of_first : of_others)(planes.nccl); });
+    const std::string message = message_of([&] {
+      (control.rank() == 0 ? of_first : of_others)(planes.nccl);
+      compare_entered(planes.nccl, planes.control);
+    });
     CHECK(watch.seconds() < 30);
-    control.barrier();
+    meet(control, planes.nccl);
+    CHECK_THROWS_AS(planes.nccl.all_reduce(before, "after the fault"), Error);
     return message;
   };
   const int n = control.size();
@@ -195,14 +211,42 @@ TEST_CASE("ranks in different operations throw, and say which") {
   at::Tensor small = at::ones({3}, options);
   CHECK_THAT(part_ways([&](TensorPlane& t) { t.all_reduce(x, "layer 2").wait(); },
                        [&](TensorPlane& t) { t.all_reduce(small, "layer 2").wait(); }),
-             ContainsSubstring("(3 elements)"));
+             ContainsSubstring("(3 elements of Float)"));
   at::Tensor wide = at::ones({4 * n}, options.dtype(at::kDouble));
   CHECK_THAT(part_ways([&](TensorPlane& t) { t.all_reduce(x, "layer 3").wait(); },
                        [&](TensorPlane& t) { t.all_reduce(wide, "layer 3").wait(); }),
-             ContainsSubstring("all-reduce of layer 3"));
+             ContainsSubstring("elements of Float)") && ContainsSubstring("elements of Double)"));
   CHECK_THAT(part_ways([&](TensorPlane& t) { t.broadcast(x, 0, "layer 4").wait(); },
                        [&](TensorPlane& t) { t.broadcast(x, 1, "layer 4").wait(); }),
              ContainsSubstring("broadcast from rank 0") && ContainsSubstring("broadcast from rank 1"));
+  // NCCL adds these without a fault.
+  CHECK_THAT(part_ways([&](TensorPlane& t) { t.all_reduce(x, "gradient of layer 5").wait(); },
+                       [&](TensorPlane& t) { t.all_reduce(x, "gradient of layer 6").wait(); }),
+             ContainsSubstring("gradient of layer 5 (") && ContainsSubstring("gradient of layer 6 ("));
+}
+
+// The others ask for it while they wait, and the answers come when nobody asks any more.
+TEST_CASE("a rank that comes late is waited for, and 200 operations follow") {
+  GpuRanks& ranks = gpu_ranks(2);
+  BothPlanes planes(ranks);
+  TensorPlane& nccl = planes.nccl;
+  const int n = nccl.size();
+  for (const bool connected : {false, true}) {
+    INFO("connected " << connected);
+    at::Tensor x = at::ones({1 << 20}, ranks.gpu());
+    if (nccl.rank() == n - 1) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    nccl.all_reduce(x, "gradient of layer 3").wait();
+    CHECK(x.eq(n).all().item<bool>());
+  }
+  for (int i = 0; i < 200; ++i) {
+    at::Tensor sum = at::full({1000 + i}, 1.0 + i, ranks.gpu()), whole = at::zeros({8 * n}, ranks.gpu());
+    Transfer reduced = nccl.all_reduce(sum, concat("sum ", i));
+    nccl.all_gather(at::full({8}, 1.0 * nccl.rank(), ranks.gpu()), whole, concat("whole ", i)).wait();
+    reduced.wait();
+    CHECK(sum.eq((1.0 + i) * n).all().item<bool>());
+    CHECK(whole[8 * n - 1].item<double>() == n - 1);
+  }
+  CHECK(message_of([&] { compare_entered(nccl, planes.control); }) == "nothing was thrown");
 }
 
 TEST_CASE("a rank that does not come is named in time") {

@@ -2,10 +2,12 @@
 // weights. Prints them.
 #include "tests/nccl/ranks_with_gpus.h"
 #include "tests/trainer/fixtures.h"
+#include "tests/trainer/update/renamed_tensors.h"
 
 #include <ATen/Context.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdio>
 #include <iostream>
 
@@ -52,26 +54,33 @@ struct Outcome {
 
 Recompute recompute_in(int64_t stage) { return stage == 3 ? Recompute::kFull : Recompute::kNone; }
 
-Outcome train(ControlPlane& control, TensorPlane& tensors, at::Device device, at::ScalarType dtype,
-              int64_t stage) {
-  const PolicyConfig config = small_config();
-  Transformer policy = Transformer::random(config, 7, device, dtype);
+UpdaterSettings small_settings() {
   UpdaterSettings settings;
   settings.learning_rate.peak = 1e-4;
   settings.max_grad_norm = 0.5;
   settings.optimizer.weight_decay = 0.1;
+  return settings;
+}
+
+std::vector<Experience> share_of(const std::vector<Experience>& all, const ControlPlane& control) {
+  std::vector<Experience> mine;
+  for (auto i = static_cast<size_t>(control.rank()); i < all.size(); i += static_cast<size_t>(control.size()))
+    mine.push_back(all[i]);
+  return mine;
+}
+
+Outcome train(ControlPlane& control, TensorPlane& tensors, at::Device device, at::ScalarType dtype,
+              int64_t stage) {
+  const PolicyConfig config = small_config();
+  Transformer policy = Transformer::random(config, 7, device, dtype);
   PolicyUpdater updater(policy, at::ones({config.vocab_size}, at::TensorOptions(device).dtype(at::kBool)),
-                        settings, control, tensors, Sharding{stage}, recompute_in(stage));
+                        small_settings(), control, tensors, Sharding{stage}, recompute_in(stage));
   updater.broadcast_parameters();
   Outcome outcome;
   const Stopwatch watch;
   for (int step = 0; step < kSteps; ++step) {
     const auto all = random_experiences(config, 20 + static_cast<uint64_t>(step));
-    std::vector<Experience> mine;
-    for (auto i = static_cast<size_t>(control.rank()); i < all.size();
-         i += static_cast<size_t>(control.size()))
-      mine.push_back(all[i]);
-    const UpdateStatistics statistics = reinforce(updater, mine, control);
+    const UpdateStatistics statistics = reinforce(updater, share_of(all, control), control);
     outcome.losses.push_back(statistics[UpdateRow::kLoss]);
     outcome.norms.push_back(statistics[UpdateRow::kGradNorm]);
   }
@@ -138,5 +147,29 @@ TEST_CASE("every sharding stage over NCCL trains as over MPI", "[stages]") {
       }
     }
     if (control.rank() == 0) std::cout << table << std::flush;
+  }
+}
+
+// Of one size, NCCL sums them without a fault.
+TEST_CASE("a sum of gradients that do not belong together is found before weights change", "[parted]") {
+  GpuRanks& ranks = gpu_ranks(2);
+  const PolicyConfig config = small_config();
+  const auto all = random_experiences(config, 20);
+  for (int64_t stage = 0; stage < 3; ++stage) {
+    INFO("stage " << stage);
+    MpiControlPlane control(ranks.session);
+    NcclTensorPlane nccl(ranks.session, control, ranks.gpu());
+    nccl.set_wait_limit(60);
+    RenamedTensors renamed(nccl, "gradient of layer 1", "gradient of layer 0");
+    TensorPlane& tensors = control.rank() == 1 ? static_cast<TensorPlane&>(renamed) : nccl;
+    Transformer policy = Transformer::random(config, 7, ranks.gpu(), at::kBFloat16);
+    const auto allowed = at::ones({config.vocab_size}, at::TensorOptions(ranks.gpu()).dtype(at::kBool));
+    PolicyUpdater updater(policy, allowed, small_settings(), control, tensors, Sharding{stage});
+    const at::Tensor before = flat_values(policy).clone();
+    CHECK_THROWS_WITH(reinforce(updater, share_of(all, control), control),
+                      Catch::Matchers::ContainsSubstring(" of gradient of layer 1 (") &&
+                          Catch::Matchers::ContainsSubstring(" of gradient of layer 0 ("));
+    CHECK(at::equal(flat_values(policy), before));
+    ranks.control.barrier();
   }
 }

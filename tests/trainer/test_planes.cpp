@@ -3,13 +3,17 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <functional>
 #include <thread>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/rng.h"
+#include "trainer/ranks/entered_operations.h"
 #include "trainer/ranks/measured_tensors.h"
+#include "trainer/ranks/mpi/mpi_communicator.h"
 #include "trainer/ranks/mpi/mpi_control_plane.h"
+#include "trainer/ranks/mpi/mpi_inquiry.h"
 #include "trainer/ranks/mpi/mpi_tensor_plane.h"
 
 using namespace bicrl;
@@ -196,6 +200,76 @@ void check_that_the_lost_are_named(ControlPlane& c, TensorPlane& t) {
     CHECK_THAT(message, ContainsSubstring("rank 0 in all-gather"));
 }
 
+// A rank of an inquiry, which goes on while the rank waits in the control plane.
+class AskingRank {
+ public:
+  AskingRank(MPI_Comm communicator, ControlPlane& control) : control_(control), inquiry_(communicator) {
+    control_.set_while_waiting([this] { advance(); });
+  }
+  ~AskingRank() { control_.set_while_waiting({}); }
+  void enter(const std::string& operation, const std::string& what) {
+    entered_.enter(operation, what, at::ones({8}));
+    advance();
+  }
+  void ask_for_latest() { inquiry_.ask(entered_.count() - 1, entered_); }
+  bool comes_true(const std::function<bool()>& condition) {
+    for (const Stopwatch watch; !condition() && watch.seconds() < 30;) {
+      advance();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    return condition();
+  }
+  std::vector<int> absent() const { return inquiry_.absent(); }
+  const std::string& found() const { return found_; }
+
+ private:
+  void advance() {
+    const std::string differs = inquiry_.advance(entered_);
+    if (found_.empty()) found_ = differs;
+  }
+  ControlPlane& control_;
+  MpiInquiry inquiry_;
+  EnteredOperations entered_;
+  std::string found_;
+};
+
+void check_that_ranks_ask_each_other(const MpiSession& session, ControlPlane& c) {
+  const int late = c.size() - 1;
+  MPI_Comm communicator = make_communicator(session);
+  {
+    AskingRank rank(communicator, c);
+    // Who is late is known, and answers when it comes; nothing of it is taken for what follows.
+    if (c.rank() != late) {
+      rank.enter("all-reduce", "gradient of layer 3");
+      rank.ask_for_latest();
+      CHECK(rank.comes_true([&] { return rank.absent() == std::vector<int>{late}; }));
+    }
+    c.barrier();
+    if (c.rank() == late)
+      rank.enter("all-reduce", "gradient of layer 3");
+    else
+      CHECK(rank.comes_true([&] { return rank.absent().empty(); }));
+    for (int i = 0; i < 200; ++i) rank.enter("all-gather", concat("values ", i));
+    rank.ask_for_latest();
+    CHECK(rank.comes_true([&] { return rank.absent().empty(); }));
+    c.barrier();
+    CHECK(rank.found().empty());
+    // The first rank asks nobody, and learns from those who ask it that it has parted from them.
+    if (c.rank() == 0) {
+      rank.enter("all-gather", "values of layer 1");
+    } else {
+      rank.enter("all-reduce", "gradient of layer 1");
+      rank.ask_for_latest();
+    }
+    CHECK(rank.comes_true([&] { return !rank.found().empty(); }));
+    CHECK_THAT(rank.found(), ContainsSubstring(concat("rank ", c.rank(), " is in ")) &&
+                                 ContainsSubstring("all-gather of values of layer 1 (") &&
+                                 ContainsSubstring("all-reduce of gradient of layer 1 ("));
+    c.barrier();
+  }
+  MPI_Comm_free(&communicator);
+}
+
 // The last thing of a session: records have no order any more.
 void check_that_missing_records_are_named(ControlPlane& c) {
   const int late = c.size() - 1;
@@ -226,6 +300,7 @@ TEST_CASE("a rank of the planes' test under mpirun", "[.planes]") {
   REQUIRE(control.size() > 1);
   check_records(control);
   check_parts(control);
+  check_that_ranks_ask_each_other(session, control);
   {
     MpiTensorPlane tensors(session);
     check_sums(tensors);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "trainer/ranks/control_plane.h"
+#include "trainer/ranks/entered_operations.h"
 #include "trainer/ranks/tensor_plane.h"
 
 namespace bicrl::testing {
@@ -69,29 +70,35 @@ class ThreadControl : public ControlPlane {
   int64_t exchanges_ = 0;
 };
 
-// Operations are over when they return.
+// Operations are over when they return. They are not compared before they begin.
 class ThreadTensors : public TensorPlane {
  public:
   ThreadTensors(Exchange& exchange, int rank) : exchange_(exchange), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(exchange_.tensors.size()); }
 
-  Transfer all_reduce(at::Tensor tensor, const std::string&) override {
+  const EnteredOperations* entered() const override { return &entered_; }
+
+  Transfer all_reduce(at::Tensor tensor, const std::string& what) override {
+    entered_.enter("all-reduce", what, tensor);
     meet_with(
         tensor, [&] { return sum(); }, tensor);
     return {};
   }
-  Transfer reduce_scatter(at::Tensor whole, at::Tensor mine, const std::string&) override {
+  Transfer reduce_scatter(at::Tensor whole, at::Tensor mine, const std::string& what) override {
+    entered_.enter("reduce-scatter", what, whole);
     meet_with(
         whole, [&] { return sum().narrow(0, rank_ * mine.numel(), mine.numel()); }, mine);
     return {};
   }
-  Transfer all_gather(at::Tensor mine, at::Tensor whole, const std::string&) override {
+  Transfer all_gather(at::Tensor mine, at::Tensor whole, const std::string& what) override {
+    entered_.enter("all-gather", what, mine);
     meet_with(
         mine, [&] { return at::cat(exchange_.tensors); }, whole);
     return {};
   }
-  Transfer broadcast(at::Tensor tensor, int root, const std::string&) override {
+  Transfer broadcast(at::Tensor tensor, int root, const std::string& what) override {
+    entered_.enter(concat("broadcast from rank ", root), what, tensor);
     meet_with(
         tensor, [&] { return exchange_.tensors[static_cast<size_t>(root)]; }, tensor);
     return {};
@@ -113,6 +120,7 @@ class ThreadTensors : public TensorPlane {
 
   Exchange& exchange_;
   int rank_;
+  EnteredOperations entered_;
 };
 
 // Runs `work` on so many ranks and returns the number of exchanges that one of them took part in. The first

@@ -5,7 +5,8 @@
 //
 // How this folder works: ranks agree through the control plane and move tensors through the tensor plane
 // (tensor_plane.h). Under mpirun both are MPI's (mpi_session.h, mpi_control_plane.h, mpi_tensor_plane.h);
-// a run of one rank has SingleProcessControl and SingleProcessTensors. Beside both, heartbeat.h (over
+// a run of one rank has SingleProcessControl and SingleProcessTensors. Where operations are not compared
+// before they begin, entered_operations.h does it afterwards. Beside both planes, heartbeat.h (over
 // line_socket.h) notices ranks that are gone.
 #pragma once
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <source_location>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "common/error.h"
@@ -45,6 +47,14 @@ class ControlPlane {
 
   void set_wait_limit(double seconds) { wait_limit_s_ = seconds; }
   double wait_limit_s() const { return wait_limit_s_; }
+  // Called again and again while a call here waits for other ranks, for what has to come forward meanwhile:
+  // a tensor plane whose ranks ask each other what they are in. It may throw Error.
+  void set_while_waiting(std::function<void()> work) { while_waiting_ = std::move(work); }
+
+ protected:
+  void work_while_waiting() const {
+    if (while_waiting_) while_waiting_();
+  }
 
  private:
   // `place` is a file's name and line.
@@ -53,6 +63,7 @@ class ControlPlane {
                                                   const std::string& place) = 0;
 
   double wait_limit_s_ = kWaitLimit_s;
+  std::function<void()> while_waiting_;
 };
 
 // "rank 3", "ranks 1, 4".

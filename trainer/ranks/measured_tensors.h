@@ -39,6 +39,7 @@ class MeasuredTensors : public TensorPlane {
   at::Tensor checksum(const at::Tensor& values, int64_t bucket) override {
     return plane_.checksum(values, bucket);
   }
+  const EnteredOperations* entered() const override { return plane_.entered(); }
   void poll() override { plane_.poll(); }
   void abort() noexcept override { plane_.abort(); }
   void set_wait_limit(double seconds) override { plane_.set_wait_limit(seconds); }

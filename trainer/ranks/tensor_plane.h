@@ -3,8 +3,9 @@
 // collective: all ranks start the same ones in the same order, with tensors of equal type and size. Sums are
 // bit-equal on all ranks and from run to run.
 // A wait has a limit; whoever reaches it throws an Error that names this rank, the operation, its buffer and
-// the ranks that have not come. Ranks that start different operations throw as well. After that the plane is
-// of no use. Not thread-safe: calls of a rank do not overlap.
+// the ranks that have not come. Ranks that start different operations throw as well: in the operation, or
+// where they compare what they have entered (entered_operations.h). After that the plane is of no use. Not
+// thread-safe: calls of a rank do not overlap.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -13,6 +14,8 @@
 #include <utility>
 
 namespace bicrl {
+
+class EnteredOperations;
 
 // An operation under way, or none.
 class Transfer {
@@ -57,6 +60,9 @@ class TensorPlane {
   // on the tensor's device, not waited for: the same number from every plane.
   virtual at::Tensor checksum(const at::Tensor& values, int64_t bucket);
 
+  // What this rank has entered, for compare_entered(). Null if ranks compare every operation before it
+  // begins.
+  virtual const EnteredOperations* entered() const { return nullptr; }
   // Lets what is under way come forward, without waiting, where nothing else does so.
   virtual void poll() {}
   // Gives up what is under way: for a rank that leaves while others may still send.

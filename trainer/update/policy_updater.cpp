@@ -14,6 +14,7 @@
 #include "common/hash.h"
 #include "common/rng.h"
 #include "trainer/ranks/device_use.h"
+#include "trainer/ranks/entered_operations.h"
 #include "trainer/update/chunk_figures.h"
 #include "trainer/update/packing/balance.h"
 
@@ -28,9 +29,10 @@ ParameterStore& divided(Transformer& policy, const ControlPlane& control) {
   return policy.trained();
 }
 
-void broadcast_values(const ParameterStore& store, TensorPlane& tensors) {
+void broadcast_values(const ParameterStore& store, TensorPlane& tensors, ControlPlane& control) {
   for (int64_t g = 0; g < store.layout().group_count(); ++g)
     tensors.broadcast(store.group_values(g), 0, "values of " + store.layout().group(g).name).wait();
+  compare_entered(tensors, control);
 }
 
 UpdaterSettings common_settings(const ConfigSection& section, int64_t steps, int64_t updates_per_step,
@@ -269,9 +271,9 @@ void PolicyUpdater::check_replicas() {
 }
 
 void PolicyUpdater::broadcast_parameters() {
-  broadcast_values(policy_.store(), tensors_);
+  broadcast_values(policy_.store(), tensors_, control_);
   policy_.store().refresh_shards();
-  if (policy_.has_adapters()) broadcast_values(store_, tensors_);
+  if (policy_.has_adapters()) broadcast_values(store_, tensors_, control_);
   optimizer_.parameters_replaced();
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "trainer/ranks/entered_operations.h"
 #include "trainer/update/memory/memory_budget.h"
 #include "trainer/update/policy_updater.h"
 
@@ -154,7 +155,10 @@ void PolicyUpdater::run_passes(const Packs& packs, double temperature, Part part
   }
   pass_->release();
   for (size_t i = packs.count(); i < passes; ++i) run_empty_pass();
-  if (part == Part::kLast) buckets_.finish();
+  if (part != Part::kLast) return;
+  buckets_.finish();
+  // Sums of buffers that do not belong together would be stepped by.
+  compare_entered(tensors_, control_);
 }
 
 // In the order of a pass with data, as ranks start their transfers in the same order.
@@ -249,6 +253,7 @@ void PolicyUpdater::end_step(UpdateTotals& totals) {
   settle_outcome(totals);
   settle_figures(totals);
   if (gatherer_) gatherer_->gather_all();
+  compare_entered(tensors_, control_);  // with the gathers since the last update's passes
   if (!is_known) totals[UpdateRow::kLargestWeight] = largest_weight(store_);
   ++phase_steps_;
   ++steps_;

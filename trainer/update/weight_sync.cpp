@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "common/error.h"
+#include "trainer/ranks/entered_operations.h"
 
 namespace bicrl {
 namespace {
@@ -68,6 +69,7 @@ void WeightSync::transfer() {
     under_way.push_back(tensors_.broadcast(values, 0, name_of(b)));
   }
   for (Transfer& transfer : under_way) transfer.wait();
+  compare_entered(tensors_, control_);
 }
 
 at::Tensor WeightSync::bucket(int64_t index) const {

@@ -188,6 +188,7 @@ std::vector<std::string> MpiControlPlane::collect(const std::string& bytes, cons
   const bool all = wait_until(
       [&] {
         state_->all_sent();
+        work_while_waiting();
         for (int from : missing()) came[static_cast<size_t>(from)] = state_->receive(from, kRecordTag);
         return missing().empty();
       },
@@ -220,6 +221,7 @@ std::vector<std::string> MpiControlPlane::ask(const std::string& bytes, const st
   const bool answered = wait_until(
       [&] {
         state_->all_sent();
+        work_while_waiting();
         reply = state_->receive(0, kReplyTag);
         return reply.has_value();
       },

@@ -5,10 +5,12 @@
 #include <nccl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -17,7 +19,7 @@
 namespace bicrl {
 namespace {
 
-constexpr double kEndLimit_s = 10;
+constexpr double kEndLimit_s = 10;  // for each of NCCL's steps
 
 // What ranks tell each other of their GPUs.
 struct Gpu {
@@ -81,6 +83,17 @@ std::string describe(const std::vector<Gpu>& gpus) {
 // So that a loop over microseconds and seconds alike burns no core.
 void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
+// Calls what may never return: NCCL waits in it for peers that live but have left the operation
+// (NVIDIA/nccl#1013, #1777). It is then left to a thread of its own.
+void call_within_limit(ncclResult_t (*call)(ncclComm_t), ncclComm_t communicator) {
+  const auto is_over = std::make_shared<std::atomic<bool>>(false);
+  std::thread([call, communicator, is_over] {
+    call(communicator);
+    *is_over = true;
+  }).detach();
+  for (const Stopwatch watch; !*is_over && watch.seconds() < kEndLimit_s;) pause();
+}
+
 }  // namespace
 
 NcclCommunicator::NcclCommunicator(ControlPlane& control, at::Device gpu, double limit_s) {
@@ -124,7 +137,7 @@ NcclCommunicator::~NcclCommunicator() {
       if (watch.seconds() > kEndLimit_s) throw Error("NCCL does not end");
       pause();
     }
-    ncclCommDestroy(communicator_);
+    call_within_limit(ncclCommDestroy, communicator_);
   } catch (const Error&) {
     abort();
   }
@@ -145,7 +158,7 @@ void NcclCommunicator::check(int result, const std::string& operation) const {
 }
 
 void NcclCommunicator::abort() noexcept {
-  if (communicator_) ncclCommAbort(communicator_);
+  if (communicator_) call_within_limit(ncclCommAbort, communicator_);
   communicator_ = nullptr;
 }
 

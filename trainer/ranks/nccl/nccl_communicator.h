@@ -31,7 +31,7 @@ class NcclCommunicator {
   bool settled() const;
   // Throws Error unless `result`, of nccl.h, says that the call succeeded or goes on.
   void check(int result, const std::string& operation) const;
-  // Ends what runs on this rank's GPU; others are not told.
+  // Ends what runs on this rank's GPU, within a limit; others do not learn of it.
   void abort() noexcept;
 
  private:

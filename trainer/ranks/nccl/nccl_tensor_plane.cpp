@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <thread>
@@ -16,7 +17,7 @@
 
 #include "common/clock.h"
 #include "trainer/ranks/mpi/mpi_communicator.h"
-#include "trainer/ranks/mpi/mpi_greeting.h"
+#include "trainer/ranks/mpi/mpi_inquiry.h"
 #include "trainer/ranks/nccl/nccl_checksum.h"
 #include "trainer/ranks/nccl/nccl_communicator.h"
 #include "trainer/ranks/tensor_checksum.h"
@@ -26,6 +27,10 @@ namespace {
 
 // How long a wait only yields before it sleeps between looks: most transfers end within it.
 constexpr double kEagerSeconds = 2e-3;
+// How long an operation may take before ranks ask each other who is in it: half of the limit if that is less.
+constexpr double kAskAfter_s = 1;
+// Between two looks at what others ask.
+constexpr double kInquiryPause_s = 1e-3;
 
 ncclDataType_t type_of(const at::Tensor& tensor) {
   require_summable(tensor);
@@ -47,14 +52,21 @@ struct OnGpu {
 }  // namespace
 
 struct NcclTensorPlane::State {
-  State(ControlPlane& control, at::Device gpu)
-      : gpu(gpu),
+  State(const MpiSession& session, ControlPlane& control, at::Device gpu)
+      : control(control),
+        gpu(gpu),
         communicator(control, gpu),
+        between_ranks(make_communicator(session, control.size())),
+        inquiry(between_ranks),
         stream(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, gpu.index())) {}
 
+  ControlPlane& control;
   at::Device gpu;
-  MpiLink link;  // `sequence` counts the operations started
   NcclCommunicator communicator;
+  MPI_Comm between_ranks;
+  EnteredOperations entered;
+  MpiInquiry inquiry;
+  Stopwatch since_inquiry;
   c10::cuda::CUDAStream stream;
   std::deque<std::shared_ptr<Operation>> under_way;  // in the order in which they were started
   bool aborted = false;
@@ -67,26 +79,25 @@ class NcclTensorPlane::Operation : public Transfer::State {
   Operation(NcclTensorPlane& plane, const std::string& operation, const std::string& what,
             const at::Tensor& like, OnGpu result, Launch launch)
       : plane_(plane),
-        greeting_(next_link(plane), operation, what, like),
         result_(std::move(result)),
         launch_(std::move(launch)),
         inputs_ready_(c10::DeviceType::CUDA),
         finished_(c10::DeviceType::CUDA) {
-    greeting_.expect_all();
+    BICRL_CHECK(!plane.state_->aborted, "the tensor plane was aborted");
+    BICRL_CHECK(like.is_contiguous(), operation, " of ", what);
+    number_ = plane.state_->entered.enter(operation, what, like);
+    text_ = plane.state_->entered.text(number_);
     inputs_ready_.record(c10::cuda::getCurrentCUDAStream(plane.state_->gpu.index()).unwrap());
   }
 
   void wait() override { plane_.wait_for(*this); }
+  int64_t number() const { return number_; }
   bool done() const { return stage_ == Stage::kDone; }
   bool on_stream() const { return stage_ >= Stage::kRunning; }
 
   // Does what can be done without waiting. `may_launch`: all operations before it are on the stream.
   void advance(bool may_launch) {
-    if (stage_ == Stage::kGreeting) {
-      greeting_.advance();
-      if (!greeting_.over() || !may_launch) return;
-      launch();
-    }
+    if (stage_ == Stage::kQueued && may_launch) launch();
     if (stage_ == Stage::kLaunching) {
       // The first operation of a kind makes connections, in a thread of NCCL's.
       if (!plane_.state_->communicator.settled()) return;
@@ -100,57 +111,53 @@ class NcclTensorPlane::Operation : public Transfer::State {
     }
   }
 
+  // What this rank knows of an operation that is the oldest one under way.
   std::string what_it_waits_for() const {
-    const std::vector<int> absent = greeting_.absent();
-    if (!absent.empty()) return concat(greeting_.text(), " for ", rank_list(absent), ", which did not come");
-    if (!greeting_.over() || stage_ == Stage::kGreeting)
-      return greeting_.text() + ", to which all ranks came, for an operation before it";
-    return greeting_.text() + (stage_ == Stage::kLaunching
-                                   ? ", to which all ranks came, for NCCL to connect them"
-                                   : ", to which all ranks came, but which does not finish");
+    const MpiInquiry& inquiry = plane_.state_->inquiry;
+    const bool has_asked = inquiry.has_asked(number_);
+    const std::vector<int> absent = has_asked ? inquiry.absent() : std::vector<int>();
+    if (!absent.empty()) return concat(text_, " for ", rank_list(absent), ", which did not come");
+    if (stage_ == Stage::kRunning)
+      return text_ +
+             (has_asked ? ", to which all ranks came, but which does not finish" : ", which does not finish");
+    return text_ + (has_asked ? ", to which all ranks came, for NCCL" : ", for NCCL") + " to connect them";
   }
 
  private:
-  enum class Stage { kGreeting, kLaunching, kRunning, kDone };
-
-  static MpiLink next_link(NcclTensorPlane& plane) {
-    BICRL_CHECK(!plane.state_->aborted, "the tensor plane was aborted");
-    MpiLink link = plane.state_->link;
-    ++plane.state_->link.sequence;
-    return link;
-  }
+  enum class Stage { kQueued, kLaunching, kRunning, kDone };
 
   void launch() {
     NcclTensorPlane::State& state = *plane_.state_;
     inputs_ready_.block(state.stream.unwrap());
-    state.communicator.check(launch_(state.communicator.get(), state.stream.stream()), greeting_.text());
+    state.communicator.check(launch_(state.communicator.get(), state.stream.stream()), text_);
     stage_ = Stage::kLaunching;
   }
 
   NcclTensorPlane& plane_;
-  MpiGreeting greeting_;
+  int64_t number_ = 0;
+  std::string text_;
   OnGpu result_;
   Launch launch_;
   c10::Event inputs_ready_, finished_;
-  Stage stage_ = Stage::kGreeting;
+  Stage stage_ = Stage::kQueued;
 };
 
 NcclTensorPlane::NcclTensorPlane(const MpiSession& session, ControlPlane& control, at::Device gpu)
-    : state_(std::make_unique<State>(control, gpu)) {
-  MpiLink& link = state_->link;
-  link.communicator = make_communicator(session, control.size());
-  check_mpi(MPI_Comm_rank(link.communicator, &link.rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(link.communicator, &link.size), "MPI_Comm_size");
+    : state_(std::make_unique<State>(session, control, gpu)) {
+  // Those who hang ask ranks that wait there.
+  control.set_while_waiting([this] { poll(); });
 }
 
 NcclTensorPlane::~NcclTensorPlane() {
+  state_->control.set_while_waiting({});
   // What was never waited for may still be written to by others.
   if (!state_->under_way.empty()) abort();
-  if (!state_->aborted) MPI_Comm_free(&state_->link.communicator);
+  if (!state_->aborted) MPI_Comm_free(&state_->between_ranks);
 }
 
-int NcclTensorPlane::rank() const { return state_->link.rank; }
-int NcclTensorPlane::size() const { return state_->link.size; }
+int NcclTensorPlane::rank() const { return state_->control.rank(); }
+int NcclTensorPlane::size() const { return state_->control.size(); }
+const EnteredOperations* NcclTensorPlane::entered() const { return &state_->entered; }
 const std::string& NcclTensorPlane::description() const { return state_->communicator.description(); }
 
 Transfer NcclTensorPlane::start(std::shared_ptr<Operation> operation) {
@@ -223,6 +230,7 @@ at::Tensor NcclTensorPlane::checksum(const at::Tensor& values, int64_t bucket) {
 }
 
 void NcclTensorPlane::poll() {
+  answer_others();
   if (state_->under_way.empty()) return;
   const at::NoGradGuard guard;
   const c10::cuda::CUDAGuard device(state_->gpu);
@@ -235,16 +243,35 @@ void NcclTensorPlane::poll() {
   while (!state_->under_way.empty() && state_->under_way.front()->done()) state_->under_way.pop_front();
 }
 
+void NcclTensorPlane::answer_others() {
+  if (state_->since_inquiry.seconds() < kInquiryPause_s) return;
+  state_->since_inquiry.restart();
+  const std::string found = state_->inquiry.advance(state_->entered);
+  // After an abort other ranks are still answered.
+  if (found.empty() || state_->aborted) return;
+  abort();
+  throw Error(found);
+}
+
 void NcclTensorPlane::wait_for(Operation& operation) {
   const Stopwatch watch;
+  const double ask_after_s = std::min(kAskAfter_s, wait_limit_s() / 2);
+  std::shared_ptr<Operation> oldest;  // it is what this one waits for
+  Stopwatch since_oldest;
   while (!operation.done()) {
     BICRL_CHECK(!state_->aborted, "the tensor plane was aborted");
     poll();
     if (operation.done()) return;
     state_->communicator.settled();  // throws if another rank has met a fault
+    if (oldest != state_->under_way.front()) {
+      oldest = state_->under_way.front();
+      since_oldest.restart();
+    }
+    if (since_oldest.seconds() > ask_after_s && !state_->inquiry.has_asked(oldest->number()))
+      state_->inquiry.ask(oldest->number(), state_->entered);
     const double waited_s = watch.seconds();
     if (waited_s > wait_limit_s()) {
-      const std::string waits = operation.what_it_waits_for();
+      const std::string waits = oldest->what_it_waits_for();
       abort();
       throw Error(concat("rank ", rank(), " waited ", wait_limit_s(), " s in ", waits));
     }
@@ -258,7 +285,7 @@ void NcclTensorPlane::wait_for(Operation& operation) {
 void NcclTensorPlane::abort() noexcept {
   if (std::exchange(state_->aborted, true)) return;
   state_->communicator.abort();
-  // Others may write into greetings until this process ends, and a GPU that hangs into tensors.
+  // A GPU that hangs may write into tensors until this process ends.
   for (auto& operation : state_->under_way) new std::shared_ptr<Operation>(std::move(operation));
   state_->under_way.clear();
 }
