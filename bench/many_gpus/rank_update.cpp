@@ -1,7 +1,8 @@
 // What updates reach over the GPUs of one host, for a policy of random weights of any shape: rows a second of
 // all ranks, MFU, memory, and how long rank 0 waited for others. Every rank has the same number of rows.
 // bench/many_gpus/fsdp_peer.py does the same rows with PyTorch. Each kind of transfer is also timed with
-// nothing beside it, which says how much of them updates hide. With --device cpu it tries out its flow.
+// nothing beside it, which says how much of them updates hide. --no-transfers is the control for what they
+// cost: the same updates by ranks that move nothing. With --device cpu it tries out its flow.
 //   mpirun -np 4 bench_rank_update configs/shapes/sdar-1.7b.json --groups 4 --tokens-per-pack 17000 --stage 0
 #include <ATen/ATen.h>
 
@@ -11,6 +12,7 @@
 #include <deque>
 #include <memory>
 
+#include "bench/many_gpus/no_transfers.h"
 #include "bench/many_gpus/rank_device.h"
 #include "bench/many_gpus/update_options.h"
 #include "bench/random_weights.h"
@@ -31,11 +33,14 @@ struct RankUpdateSettings : UpdateOptions {
   int64_t stage = 0;
   std::string device = "cuda";
   int64_t repeats = 5, updates = 1;
+  bool no_transfers = false;
 };
 
 // One rank has nothing to move, and no plane that could slow it.
-std::unique_ptr<TensorPlane> plane_of(const MpiSession& session, ControlPlane& control, at::Device device) {
+std::unique_ptr<TensorPlane> plane_of(const RankUpdateSettings& s, const MpiSession& session,
+                                      ControlPlane& control, at::Device device) {
   if (control.size() == 1) return std::make_unique<SingleProcessTensors>();
+  if (s.no_transfers) return std::make_unique<NoTransfers>(control.rank(), control.size());
   return make_tensor_plane(session, control, device);
 }
 
@@ -106,13 +111,13 @@ void print_updates(const RankUpdateSettings& s, int ranks, const UpdateTotals& t
   double waited = 0;
   for (const auto& [kind, figures] : account) waited += figures.waited_s;
   printf(
-      "%s, %ld layers, %d ranks, stage %ld, recompute %s: %.0f rows a rank, %.0f pairs a row; %.1f ms an "
+      "%s, %ld layers, %d ranks, stage %ld%s, recompute %s: %.0f rows a rank, %.0f pairs a row; %.1f ms an "
       "update (%.1f to %.1f, %ld in a row), %.0f rows/s of all ranks, MFU %.1f %%, %.1f GiB, rank 0 waited "
       "%.1f ms\n",
-      s.shape.c_str(), config.layers, ranks, s.stage, s.recompute_name.c_str(), rows,
-      totals[UpdateRow::kPackedPairs] / rows, 1e3 * mean, 1e3 * *std::ranges::min_element(seconds),
-      1e3 * *std::ranges::max_element(seconds), s.updates, rows * ranks / mean,
-      100 * flops / (peak_bf16_flops(gpu_name()).value_or(989.4e12) * mean),
+      s.shape.c_str(), config.layers, ranks, s.stage, s.no_transfers ? " without transfers" : "",
+      s.recompute_name.c_str(), rows, totals[UpdateRow::kPackedPairs] / rows, 1e3 * mean,
+      1e3 * *std::ranges::min_element(seconds), 1e3 * *std::ranges::max_element(seconds), s.updates,
+      rows * ranks / mean, 100 * flops / (peak_bf16_flops(gpu_name()).value_or(989.4e12) * mean),
       static_cast<double>(own.memory().peak_allocated) / (1 << 30),
       1e3 * waited / static_cast<double>(s.updates));
 }
@@ -123,7 +128,7 @@ void run(const RankUpdateSettings& s) {
   const int rank = control.rank(), ranks = control.size();
   const RankDevice own(s.device, control);
   const at::Device device = own.device;
-  const std::unique_ptr<TensorPlane> plane = plane_of(session, control, device);
+  const std::unique_ptr<TensorPlane> plane = plane_of(s, session, control, device);
   MeasuredTensors tensors(*plane);
 
   const PolicyConfig config = s.config();
@@ -152,7 +157,7 @@ void run(const RankUpdateSettings& s) {
   }
   if (rank == 0) print_updates(s, ranks, totals, seconds, account, own);
   // One rank's plane moves nothing.
-  if (ranks > 1) print_transfers(account, s.updates, *plane, own, control);
+  if (ranks > 1 && !s.no_transfers) print_transfers(account, s.updates, *plane, own, control);
   fflush(stdout);
 }
 
@@ -169,6 +174,8 @@ int main(int argc, char** argv) {
   app.add_option("--updates", s.updates,
                  "in a row between two readings: what an update leaves under way goes on beside the next")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--no-transfers", s.no_transfers,
+               "move nothing between ranks, whose policies part: a control for what transfers cost");
   app.add_option("--device", s.device)->check(CLI::IsMember({"cuda", "cpu"}));
   CLI11_PARSE(app, argc, argv);
   try {

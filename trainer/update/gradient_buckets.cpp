@@ -110,8 +110,10 @@ void GradientBuckets::sum_over_ranks(int64_t group) {
     incoming.transfer = tensors_.reduce_scatter(whole, incoming.shard, what);
     passing_[static_cast<size_t>(group)].reset();
   }
+  // On the CPU MPI has buffers for what it receives.
+  const bool has_buffers = incoming.shard.defined() || store_.device().is_cpu();
   under_way_.push_back(std::move(incoming));
-  while (static_cast<int64_t>(under_way_.size()) > kMaxUnderWay) receive_one();
+  while (has_buffers && static_cast<int64_t>(under_way_.size()) > kMaxUnderWay) receive_one();
 }
 
 void GradientBuckets::receive_one() {

@@ -18,7 +18,8 @@ namespace bicrl {
 
 class GradientBuckets : public GradientSink {
  public:
-  // So many groups are summed over ranks at a time, besides the one that the pass is in: each has buffers.
+  // So many groups are summed over ranks at a time, besides the one that the pass is in, where each has
+  // buffers: sharded gradients, and all on the CPU. A GPU sums whole gradients where they lie.
   static constexpr int64_t kMaxUnderWay = 2;
 
   // `group_done` is called when a pass has all gradients of a group and reads its values no longer.
