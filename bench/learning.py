@@ -17,6 +17,8 @@ Arms make as many updates as the stages of configs/quickstart.yaml (with their i
     scaled        the same stages, each step's rate times its share of groups with variance
     kept_scaled   both
     weighted      the same stages, imitated batches in the update from responses, each with half its weight
+    twice         the same stages, each response trained twice and twice as many imitated batches
+    half_ARM      any of these with half of the end-to-end steps, and so of the verdicts
 The warm-up itself is also asked 8 times about the first of them (best of 8)."""
 import argparse
 import os
@@ -46,7 +48,7 @@ class Stages:
         self.responses = int(value_of("tasks_per_step")[0]) * int(value_of("samples_per_task")[0])
         # Batches with a weight are no updates of their own; `weight` follows where there are any batches.
         imitation = re.findall(r"^ +updates: (\d+)(?:\n +weight: (\S+))?$", text, re.M)[-self.count:]
-        self.imitating = [i for i, (batches, _) in enumerate(imitation) if int(batches) > 0]
+        self.imitated = {i: int(batches) for i, (batches, _) in enumerate(imitation) if int(batches) > 0}
         self.updates = sum(steps * (1 + (0 if float(weight or 0) > 0 else int(batches))) for steps, (batches, weight) in zip(self.steps, imitation))
         self.highest_rate = max(value_of("learning_rate")[-self.count:], key=float)
         self.lowest_rate = value_of("min_learning_rate")[-1]
@@ -58,6 +60,8 @@ class Stages:
 # Without steps rather than without stages: those say that evaluations need times.
 def overrides_of(arm, warm_up, stages):
     source = [f"policy.checkpoint={warm_up}/checkpoints/warm_up", "policy.config="]
+    if arm.startswith("half_"):
+        return [*overrides_of(arm.removeprefix("half_"), warm_up, stages), *(f"stages.{i}.steps={stages.steps[i] // 2}" for i in range(1, stages.count))]
     if arm == "best":
         return [*source, *stages.each("steps=0"), f"warm_up.steps={stages.updates}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
                 "warm_up.update.warmup_updates=0", f"warm_up.update.learning_rate={stages.highest_rate}", "warm_up.update.learning_rate_decay=cosine",
@@ -72,7 +76,9 @@ def overrides_of(arm, warm_up, stages):
     if arm in ("kept", "scaled", "kept_scaled"):
         return [*kept, *(stages.each("zero_variance=keep") if "kept" in arm else []), *(stages.each("update.step_scale=informative") if "scaled" in arm else [])]
     if arm == "weighted":
-        return [*kept, *(f"stages.{i}.imitation.weight=0.5" for i in stages.imitating)]
+        return [*kept, *(f"stages.{i}.imitation.weight=0.5" for i in stages.imitated)]
+    if arm == "twice":
+        return [*kept, *stages.each("update.epochs=2"), *(f"stages.{i}.imitation.updates={2 * batches}" for i, batches in stages.imitated.items())]
     if arm in ("draws", "exact"):
         return [*kept, *stages.each(f"update.objective={arm}")]
     if stale := STALENESS.fullmatch(arm):
