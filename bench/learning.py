@@ -18,6 +18,7 @@ Arms make as many updates as the stages of configs/quickstart.yaml (with their i
     kept_scaled   both
     weighted      the same stages, imitated batches in the update from responses, each with half its weight
     twice         the same stages, each response trained twice and twice as many imitated batches
+    few_tasks     the same stages, half of the tasks in each end-to-end step, and so half of the verdicts
     half_ARM      any of these with half of the end-to-end steps, and so of the verdicts
 The warm-up itself is also asked 8 times about the first of them (best of 8)."""
 import argparse
@@ -45,7 +46,8 @@ class Stages:
         value_of = lambda key: re.findall(rf"^ +(?:- )?{key}: (\S+)$", text, re.M)
         self.count = len(value_of("stage"))
         self.steps = [int(n) for n in value_of("steps")[-self.count:]]
-        self.responses = int(value_of("tasks_per_step")[0]) * int(value_of("samples_per_task")[0])
+        self.tasks = int(value_of("tasks_per_step")[0])
+        self.responses = self.tasks * int(value_of("samples_per_task")[0])
         # Batches with a weight are no updates of their own; `weight` follows where there are any batches.
         imitation = re.findall(r"^ +updates: (\d+)(?:\n +weight: (\S+))?$", text, re.M)[-self.count:]
         self.imitated = {i: int(batches) for i, (batches, _) in enumerate(imitation) if int(batches) > 0}
@@ -77,6 +79,8 @@ def overrides_of(arm, warm_up, stages):
         return [*kept, *(stages.each("zero_variance=keep") if "kept" in arm else []), *(stages.each("update.step_scale=informative") if "scaled" in arm else [])]
     if arm == "weighted":
         return [*kept, *(f"stages.{i}.imitation.weight=0.5" for i in stages.imitated)]
+    if arm == "few_tasks":
+        return [*kept, *(f"stages.{i}.tasks_per_step={stages.tasks // 2}" for i in range(1, stages.count))]
     if arm == "twice":
         return [*kept, *stages.each("update.epochs=2"), *(f"stages.{i}.imitation.updates={2 * batches}" for i, batches in stages.imitated.items())]
     if arm in ("draws", "exact"):
