@@ -212,7 +212,7 @@ def shown_times(options, folder, wanted):
 
 def discovery(options):
     found, count = [], 0
-    print("| seed | tasks | right in a new way | cheaper than all that was shown |\n|---|---|---|---|")
+    print("| seed | tasks | right by a novel technique | cheaper than all that was shown |\n|---|---|---|---|")
     for folder in folders(options.out, options.arm):
         if not (folder / "summary.json").exists():
             continue
