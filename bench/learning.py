@@ -16,7 +16,6 @@ Arms make as many updates as the stages of configs/quickstart.yaml (with their i
     kept          the same stages, groups without variance in the update for the KL penalty
     scaled        the same stages, each step's rate times its share of groups with variance
     kept_scaled   both
-    weighted      the same stages, imitated batches in the update from responses, each with half its weight
     twice         the same stages, each response trained twice and twice as many imitated batches
     few_tasks     the same stages, half of the tasks in each end-to-end step, and so half of the verdicts
     half_ARM      any of these with half of the end-to-end steps, and so of the verdicts
@@ -48,10 +47,9 @@ class Stages:
         self.steps = [int(n) for n in value_of("steps")[-self.count:]]
         self.tasks = int(value_of("tasks_per_step")[0])
         self.responses = self.tasks * int(value_of("samples_per_task")[0])
-        # Batches with a weight are no updates of their own; `weight` follows where there are any batches.
-        imitation = re.findall(r"^ +updates: (\d+)(?:\n +weight: (\S+))?$", text, re.M)[-self.count:]
-        self.imitated = {i: int(batches) for i, (batches, _) in enumerate(imitation) if int(batches) > 0}
-        self.updates = sum(steps * (1 + (0 if float(weight or 0) > 0 else int(batches))) for steps, (batches, weight) in zip(self.steps, imitation))
+        imitation = [int(n) for n in value_of("updates")[-self.count:]]
+        self.imitated = {i: updates for i, updates in enumerate(imitation) if updates > 0}
+        self.updates = sum(steps * (1 + updates) for steps, updates in zip(self.steps, imitation))
         self.highest_rate = max(value_of("learning_rate")[-self.count:], key=float)
         self.lowest_rate = value_of("min_learning_rate")[-1]
 
@@ -77,12 +75,10 @@ def overrides_of(arm, warm_up, stages):
         return [*kept, "stages.0.steps=0", f"stages.1.steps={stages.steps[0] + stages.steps[1]}"]
     if arm in ("kept", "scaled", "kept_scaled"):
         return [*kept, *(stages.each("zero_variance=keep") if "kept" in arm else []), *(stages.each("update.step_scale=informative") if "scaled" in arm else [])]
-    if arm == "weighted":
-        return [*kept, *(f"stages.{i}.imitation.weight=0.5" for i in stages.imitated)]
     if arm == "few_tasks":
         return [*kept, *(f"stages.{i}.tasks_per_step={stages.tasks // 2}" for i in range(1, stages.count))]
     if arm == "twice":
-        return [*kept, *stages.each("update.epochs=2"), *(f"stages.{i}.imitation.updates={2 * batches}" for i, batches in stages.imitated.items())]
+        return [*kept, *stages.each("update.epochs=2"), *(f"stages.{i}.imitation.updates={2 * updates}" for i, updates in stages.imitated.items())]
     if arm in ("draws", "exact"):
         return [*kept, *stages.each(f"update.objective={arm}")]
     if stale := STALENESS.fullmatch(arm):

@@ -90,8 +90,6 @@ with folder() as temporary:
     # What is imitated, and by whom a split run is trained.
     code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", "stages.0.imitation={updates: 2, known_share: 0.5}", "trainer.placement=split")
     expect(code == 2 and "then 2 updates from 32 imitated samples each" in out and "too few for 'placement: split' with 1 that generate" in out and "needs at least 2 ranks" in err, "imitation; too few ranks are refused as by a run", code, out, err)
-    code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", "stages.0.imitation={updates: 2, weight: 0.5, known_share: 0.5}")
-    expect(code == 0 and "and 2 batches of 32 imitated samples in the same updates" in out, "imitation by weight", code, out, err)
     code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", "trainer.placement=split", ranks=2)
     expect(code == 0 and "of which 1 train and 1 generate" in out and "exchange" not in out, "one rank of two trains", code, out, err)
     # Synthesised tasks have a split for choices and one for the end; files say themselves what they hold out.

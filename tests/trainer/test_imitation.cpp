@@ -210,7 +210,7 @@ TEST_CASE("successes that were not confirmed and invalid tasks are imitated no m
   CHECK(curation.best().size(Stage::kEndToEnd) == 0);
 }
 
-TEST_CASE("imitation's keys without effect are refused") {
+TEST_CASE("imitation's keys without effect are refused, and those that are unknown") {
   CHECK(settings_of("{}").updates == 0);
   CHECK(settings_of("{updates: 2}").samples == 32);
   CHECK_THROWS_WITH(settings_of("{samples: 8}"),
@@ -219,4 +219,5 @@ TEST_CASE("imitation's keys without effect are refused") {
   CHECK_THROWS_WITH(settings_of("{updates: 1, known: best}"), ContainsSubstring("known_share: 0"));
   CHECK_THROWS_WITH(settings_of("{updates: 1, known_share: 0.5, known: most}"), ContainsSubstring("most"));
   CHECK_THROWS_WITH(settings_of("{updates: 1, samples: 0}"), ContainsSubstring("samples"));
+  CHECK_THROWS_WITH(settings_of("{updates: 1, weight: 0.5}"), ContainsSubstring("unknown key weight"));
 }

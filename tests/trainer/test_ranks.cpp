@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t kStages = 4;
 
 struct SomeUpdates {
-  std::vector<at::Tensor> gradients;  // of TraceRL, supervised, and of both
+  std::vector<at::Tensor> gradients;  // of TraceRL and supervised
   std::vector<UpdateStatistics> statistics;
   at::Tensor parameters;
 };
@@ -112,16 +112,7 @@ SomeUpdates some_updates(ControlPlane& control, TensorPlane& tensors, const Poli
   PolicyUpdater updater(policy, tiny_allowed(config), moving_settings(tokens_per_pack), control, tensors,
                         sharding);
   updater.broadcast_parameters();
-  SomeUpdates outcome = some_updates(updater, policy, control);
-  // Then imitation in the same update, which begins with the parts of which all ranks have some.
-  UpdaterSettings settings = moving_settings(tokens_per_pack);
-  settings.imitation_weight = 0.5;
-  updater.begin_phase(settings);
-  updater.observe_gradients([&](const std::vector<at::Tensor>& g) { outcome.gradients.push_back(flat(g)); });
-  outcome.statistics.push_back(imitating_step(updater, config, control));
-  CHECK(outcome.statistics.back()[UpdateRow::kUpdates] == 1);
-  outcome.parameters = trained == Trained::kAdapters ? flat_adapters(policy) : flat_values(policy);
-  return outcome;
+  return some_updates(updater, policy, control);
 }
 
 std::string bytes_of(const SomeUpdates& o) {
@@ -272,7 +263,7 @@ TEST_CASE("ranks take the updates of one, whatever they divide among them") {
   for (const Trained trained : {Trained::kAll, Trained::kAdapters}) {
     const SomeUpdates one =
         some_updates(alone.control, alone.tensors, tiny_config(4), at::kDouble, kManyPacks, trained);
-    REQUIRE(one.gradients.size() == 7);
+    REQUIRE(one.gradients.size() == 6);
     for (const auto& g : one.gradients) CHECK(g.norm().item<double>() > 1e-3);
     expected[trained] = bytes_of(one);
   }

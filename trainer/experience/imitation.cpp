@@ -9,11 +9,10 @@ ImitationSettings ImitationSettings::from_config(const ConfigSection& section) {
   ImitationSettings s;
   s.updates = section.integer("updates", s.updates, 0, 1000);
   if (s.updates == 0) {
-    for (const char* key : {"weight", "samples", "known_share", "known", "sft"})
+    for (const char* key : {"samples", "known_share", "known", "sft"})
       section.refuse_without_effect(key, "with 'updates: 0'");
     return s;
   }
-  s.weight = section.real("weight", s.weight, 0, 1e6);
   s.samples = section.integer("samples", s.samples, 1, 1'000'000);
   s.known_share = section.real("known_share", s.known_share, 0, 1);
   if (s.known_share > 0)

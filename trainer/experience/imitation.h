@@ -1,7 +1,6 @@
-// Imitation beside reinforcement: supervised batches of the best responses that the run has seen
-// (reward/best_responses.h) and of programs that tasks bring along, after a step's update or as a part of it.
-// Verdicts are what a step takes its time for: the former use each of them again, the latter need none. Pure
-// functions; thread-safe.
+// Imitation beside reinforcement: after a step's updates, supervised ones on the best responses that the run
+// has seen (reward/best_responses.h) and on programs that tasks bring along. Verdicts are what a step takes
+// its time for: the former use each of them again, the latter need none. Pure functions; thread-safe.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -16,18 +15,14 @@
 namespace bicrl {
 
 struct ImitationSettings {
-  int64_t updates = 0;     // batches of each step; 0: none
-  double weight = 0;       // of a batch's gradient in an update of the step; 0: each batch is an update
+  int64_t updates = 0;     // after each step's, from a batch each; 0: none
   int64_t samples = 32;    // of each, over all ranks
   double known_share = 0;  // of the samples, drawn from known programs; the others from best responses
   KnownPrograms known = KnownPrograms::kBest;
   SftSettings sft;
 
-  // Updates of a step beside those from responses.
-  int64_t own_updates() const { return weight > 0 ? 0 : updates; }
-
-  // Keys updates, weight, samples, known_share, known, sft. What would do nothing is refused: all others
-  // without the first, `known` without a share.
+  // Keys updates, samples, known_share, known, sft. What would do nothing is refused: all others without the
+  // first, `known` without a share.
   static ImitationSettings from_config(const ConfigSection& section);
 };
 

@@ -81,12 +81,9 @@ std::string derived_numbers(const RunSettings& settings, int ranks) {
     text += concat(to_string(stage.stage), ": ", stage.steps, " steps x ", bound, tasks, " tasks x ",
                    stage.samples_per_task, " samples = ", each, " responses a step, at most ",
                    each * stage.decoding.max_new_tokens, " new tokens a step");
-    if (const ImitationSettings& imitation = stage.imitation; imitation.own_updates() > 0)
-      text +=
-          concat(", then ", imitation.updates, " updates from ", imitation.samples, " imitated samples each");
-    else if (imitation.updates > 0)
-      text += concat(", and ", imitation.updates, " batches of ", imitation.samples,
-                     " imitated samples in the same updates");
+    if (stage.imitation.updates > 0)
+      text += concat(", then ", stage.imitation.updates, " updates from ", stage.imitation.samples,
+                     " imitated samples each");
     text += "\n";
   }
   if (refill.is_enabled())

@@ -84,12 +84,7 @@ StageSettings stage_from(const ConfigSection& section, const ConfigSection& shar
   stage.imitation = ImitationSettings::from_config(section.section("imitation"));
   stage.updater = UpdaterSettings::reinforced(section.section("update"), stage.decoding.sampling.temperature,
                                               stage.steps, stage.responses_per_step(), seed,
-                                              stage.imitation.own_updates(), stage.imitation.sft);
-  stage.updater.imitation_weight = stage.imitation.weight;
-  if (stage.updater.scales_steps && stage.imitation.weight > 0)
-    section.section("update").reject("step_scale",
-                                     "cannot be used with 'imitation.weight': few informative groups say "
-                                     "nothing of the batches in the same update");
+                                              stage.imitation.updates, stage.imitation.sft);
   if (stage.updater.surrogate.kl_weight > 0)
     stage.advantage.keeps_equal = section.choice("zero_variance", "drop", {"drop", "keep"}) == "keep";
   else
@@ -212,8 +207,7 @@ void check_older_responses(const ConfigSection& root, const RunSettings& setting
 // measured to.
 bool leaves_reference(const StageSettings& stage, const RunSettings& settings) {
   return is_frozen_copy(stage.updater.surrogate.kl_reference) ||
-         stage.updater.updates_per_step - stage.imitation.own_updates() > 1 ||
-         settings.trainer.max_staleness > 0;
+         stage.updater.updates_per_step - stage.imitation.updates > 1 || settings.trainer.max_staleness > 0;
 }
 
 void check_kept_groups(const ConfigSection& root, const RunSettings& settings) {
@@ -320,8 +314,7 @@ RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& 
       // Kept groups of all that were asked, beside a surplus of the step before.
       const int64_t groups = stage.advantage.keeps_equal ? refill.at_most + refill.informative_groups - 1
                                                          : refill.informative_groups;
-      stage.updater.expect_responses(groups * stage.samples_per_task, stage.steps,
-                                     stage.imitation.own_updates());
+      stage.updater.expect_responses(groups * stage.samples_per_task, stage.steps, stage.imitation.updates);
     }
   const bool infills = std::ranges::any_of(settings.stages, [](const StageSettings& stage) {
     return stage.stage == Stage::kInfilling && stage.steps > 0;

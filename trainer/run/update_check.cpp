@@ -22,9 +22,7 @@ std::string update_problem(const UpdateStatistics& update, double max_loss) {
       healthy ? concat("the loss exceeds run.max_loss (", max_loss, ")") : "the update destroys the policy",
       " (loss ", loss, ", gradient norm ", update[UpdateRow::kGradNorm],
       update[UpdateRow::kImitationUpdates] > 0
-          ? concat(", of imitation ", imitation_loss,
-                   update[UpdateRow::kImitationNorm] > 0 ? concat(" and ", update[UpdateRow::kImitationNorm])
-                                                         : "")
+          ? concat(", of imitation ", imitation_loss, " and ", update[UpdateRow::kImitationNorm])
           : "",
       ", largest weight ", update[UpdateRow::kLargestWeight],
       "). A smaller learning rate may help; the latest checkpoint is from before.");

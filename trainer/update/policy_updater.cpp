@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -163,26 +162,19 @@ UpdateTotals PolicyUpdater::reinforce(const std::vector<Experience>& generated,
   const std::vector<LiveSequence> sequences = sequences_of(experiences);
   const StepKeys shares =
       settings_.objective->scores_every_token() ? scored_keys : chosen_keys(experiences, sequences);
-  std::vector<Minibatch> minibatches;
-  for (int64_t epoch = 0; epoch < settings_.epochs; ++epoch)
-    std::ranges::move(deal_minibatches(shares, control_.rank(), settings_.responses_per_update,
-                                       settings_.surrogate, epoch_key(epoch)),
-                      std::back_inserter(minibatches));
   UpdateTotals totals(settings_.objective->figures());
-  if (!minibatches.empty()) totals[UpdateRow::kStepScale] = step_scale;
-  std::span<const SupervisedBatch> batches = imitated;
-  for (size_t i = 0; i < minibatches.size(); ++i) {
-    std::vector<LiveSequence> chosen;
-    for (const size_t mine : minibatches[i].mine) chosen.push_back(sequences[mine]);
-    const size_t added = settings_.imitation_weight > 0 ? batches.size() / (minibatches.size() - i) : 0;
-    accumulate_surrogate(chosen, minibatches[i].scales, added > 0 ? Part::kEarlier : Part::kLast, totals);
-    accumulate_imitated(batches.first(added), totals);
-    apply_gradient(UpdateKind::kReinforced, totals);
-    batches = batches.subspan(added);
-  }
-  const size_t at_a_time = settings_.imitation_weight > 0 ? batches.size() : 1;
-  for (; !batches.empty(); batches = batches.subspan(at_a_time)) {
-    accumulate_imitated(batches.first(at_a_time), totals);
+  for (int64_t epoch = 0; epoch < settings_.epochs; ++epoch)
+    for (const Minibatch& minibatch :
+         deal_minibatches(shares, control_.rank(), settings_.responses_per_update, settings_.surrogate,
+                          epoch_key(epoch))) {
+      std::vector<LiveSequence> chosen;
+      for (const size_t i : minibatch.mine) chosen.push_back(sequences[i]);
+      totals[UpdateRow::kStepScale] = step_scale;
+      accumulate_surrogate(chosen, minibatch.scales, totals);
+      apply_gradient(UpdateKind::kReinforced, totals);
+    }
+  for (const SupervisedBatch& batch : imitated) {
+    accumulate_supervised(batch, UpdateKind::kImitated, totals);
     apply_gradient(UpdateKind::kImitated, totals);
   }
   end_step(totals);
@@ -230,7 +222,7 @@ UpdateTotals PolicyUpdater::supervise(const SupervisedBatch& batch) {
   const DeviceUse use(policy_.device());
   UpdateTotals totals;
   if (batch.supervised_tokens > 0) {
-    accumulate_supervised(batch, UpdateKind::kSupervised, Part::kLast, totals);
+    accumulate_supervised(batch, UpdateKind::kSupervised, totals);
     apply_gradient(UpdateKind::kSupervised, totals);
   }
   end_step(totals);

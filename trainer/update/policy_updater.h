@@ -19,7 +19,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -57,8 +56,6 @@ struct UpdaterSettings {
   // learning rate follows these.
   int64_t updates_per_step = 1;
   uint64_t seed = 0;  // of the order in which responses are dealt to minibatches
-  // Of the gradient of an imitated batch, in the update that it is added to; 0: each batch is an update.
-  double imitation_weight = 0;
   // The rate of a step's updates from responses is multiplied by its share of informative groups, which the
   // caller knows (episode/refill.h).
   bool scales_steps = false;
@@ -86,9 +83,8 @@ class PolicyUpdater {
 
   // One step of reinforcement: the updates that `generated_keys`, of all ranks, ask for (shares_of() of the
   // experiences, by rank), each of them shared out to ranks anew (packing/balance.h), at `step_scale` times
-  // the rate, then one for each batch that is imitated. With an imitation_weight the batches are dealt to the
-  // former in order, as evenly as can be; if there are none of these, all batches make one update. No
-  // experience on any rank and no batch: no update. Throws Error on malformed rollouts.
+  // the rate, then one for each batch that is imitated. No experience on any rank and no batch: no update,
+  // totals of zeros. Throws Error on malformed rollouts.
   UpdateTotals reinforce(const std::vector<Experience>& generated, const StepKeys& generated_keys,
                          const std::vector<SupervisedBatch>& imitated = {}, double step_scale = 1);
   // One step of one update from all samples of all ranks (none if no token of them is supervised).
@@ -135,15 +131,11 @@ class PolicyUpdater {
     UpdateKind kind = UpdateKind::kReinforced;
     ScoredPass::FaultReport fault_report;
   };
-  // What an update's gradient is summed from, one part after the other: responses, then batches.
-  enum class Part { kEarlier, kLast };
   void accumulate_surrogate(const std::vector<LiveSequence>& sequences, const std::vector<double>& scales,
-                            Part part, UpdateTotals& totals);
-  void accumulate_supervised(const SupervisedBatch& batch, UpdateKind kind, Part part, UpdateTotals& totals);
-  // The last parts of an update.
-  void accumulate_imitated(std::span<const SupervisedBatch> batches, UpdateTotals& totals);
-  // Backward passes over the packs of a part, with as many passes without data as other ranks need.
-  void run_passes(const Packs& packs, double temperature, Part part,
+                            UpdateTotals& totals);
+  void accumulate_supervised(const SupervisedBatch& batch, UpdateKind kind, UpdateTotals& totals);
+  // Backward passes over the packs of an update, with as many passes without data as other ranks need.
+  void run_passes(const Packs& packs, double temperature,
                   const std::function<at::Tensor(const PackedBatch&, const ScoredChunk&)>& loss,
                   UpdateTotals& totals);
   void run_empty_pass();

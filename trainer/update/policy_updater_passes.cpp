@@ -40,7 +40,7 @@ int64_t free_bytes(at::Device device) {
 }  // namespace
 
 void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequences,
-                                         const std::vector<double>& scales, Part part, UpdateTotals& totals) {
+                                         const std::vector<double>& scales, UpdateTotals& totals) {
   const Objective& objective = *settings_.objective;
   const bool parameters_unchanged = totals[UpdateRow::kUpdates] == 0;
   std::vector<UpdateRow> rows = {UpdateRow::kLoss, UpdateRow::kEntropy};
@@ -48,7 +48,7 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
   ChunkFigures figures(rows, totals.objective_figures().size());
   const Packs packs = packs_of(sequences, scales);
   run_passes(
-      packs, settings_.surrogate.temperature, part,
+      packs, settings_.surrogate.temperature,
       [&](const PackedBatch& batch, const ScoredChunk& chunk) {
         const ScoredTokens tokens{.chunk = chunk,
                                   .old_log_probs = chunk.part(batch.old_log_probs),
@@ -74,16 +74,7 @@ void PolicyUpdater::accumulate_surrogate(const std::vector<LiveSequence>& sequen
   pending_figures_.push_back(std::move(figures));
 }
 
-void PolicyUpdater::accumulate_imitated(std::span<const SupervisedBatch> batches, UpdateTotals& totals) {
-  if (batches.empty()) return;
-  for (size_t i = 0; i < batches.size(); ++i)
-    accumulate_supervised(batches[i], UpdateKind::kImitated,
-                          i + 1 < batches.size() ? Part::kEarlier : Part::kLast, totals);
-  totals[UpdateRow::kImitatedBatches] += static_cast<double>(batches.size());
-  ++totals[UpdateRow::kImitationUpdates];
-}
-
-void PolicyUpdater::accumulate_supervised(const SupervisedBatch& supervised, UpdateKind kind, Part part,
+void PolicyUpdater::accumulate_supervised(const SupervisedBatch& supervised, UpdateKind kind,
                                           UpdateTotals& totals) {
   std::vector<LiveSequence> sequences;
   for (const SftSample& sample : supervised.mine)
@@ -91,15 +82,14 @@ void PolicyUpdater::accumulate_supervised(const SupervisedBatch& supervised, Upd
   const std::vector<double> scales(sequences.size(), 1.0 / static_cast<double>(supervised.supervised_tokens));
   const Packs packs = packs_of(sequences, scales);
   const bool imitates = kind == UpdateKind::kImitated;
-  const double weight = imitates && settings_.imitation_weight > 0 ? settings_.imitation_weight : 1;
   ChunkFigures figures(imitates ? std::vector{UpdateRow::kImitationLoss}
                                 : std::vector{UpdateRow::kLoss, UpdateRow::kEntropy});
   run_passes(
-      packs, /*temperature=*/1.0, part,
+      packs, /*temperature=*/1.0,
       [&](const PackedBatch& batch, const ScoredChunk& chunk) {
         const auto loss = (chunk.part(batch.weights) * chunk.log_probs).sum().neg();
         figures.add(imitates ? std::vector{loss} : std::vector{loss, chunk.entropy.sum()});
-        return weight == 1 ? loss : loss * weight;
+        return loss;
       },
       totals);
   for (size_t i = 0; i < packs.count() && !imitates; ++i)
@@ -128,7 +118,7 @@ void PolicyUpdater::require_memory(const Packs& packs) {
   throw InputError(budget.pass_problem(there_is));
 }
 
-void PolicyUpdater::run_passes(const Packs& packs, double temperature, Part part,
+void PolicyUpdater::run_passes(const Packs& packs, double temperature,
                                const std::function<at::Tensor(const PackedBatch&, const ScoredChunk&)>& loss,
                                UpdateTotals& totals) {
   size_t passes = packs.count();
@@ -143,7 +133,7 @@ void PolicyUpdater::run_passes(const Packs& packs, double temperature, Part part
     pass_->reserve(packs.largest());
   }
   for (size_t i = 0; i < packs.count(); ++i) {
-    buckets_.begin_pass(/*last=*/part == Part::kLast && i + 1 == packs.count());
+    buckets_.begin_pass(/*last=*/i + 1 == packs.count());
     const PackedBatch batch = packs.make(i);
     pass_->backward(
         batch, temperature, [&](const ScoredChunk& chunk) { return loss(batch, chunk); }, buckets_);
@@ -155,7 +145,6 @@ void PolicyUpdater::run_passes(const Packs& packs, double temperature, Part part
   }
   pass_->release();
   for (size_t i = packs.count(); i < passes; ++i) run_empty_pass();
-  if (part != Part::kLast) return;
   buckets_.finish();
   // Sums of buffers that do not belong together would be stepped by.
   compare_entered(tensors_, control_);
@@ -189,7 +178,7 @@ void PolicyUpdater::apply_gradient(UpdateKind kind, UpdateTotals& totals) {
       (kind == UpdateKind::kReinforced ? totals[UpdateRow::kStepScale] : 1);
   totals[UpdateRow::kLearningRate] = learning_rate;
   ++totals[UpdateRow::kUpdates];
-  if (kind != UpdateKind::kImitated) ++totals[UpdateRow::kLossUpdates];
+  ++totals[kind == UpdateKind::kImitated ? UpdateRow::kImitationUpdates : UpdateRow::kLossUpdates];
   settle_outcome(totals);  // of the update before, which says how many steps there were
   bool steps = true;
   if (fused_) {

@@ -51,8 +51,6 @@ bool is_shown(const UpdateStatistics& update, UpdateShown shown, double value, b
       return has_responses && update.has_reinforced();
     case UpdateShown::kImitated:
       return update[UpdateRow::kImitationUpdates] > 0;
-    case UpdateShown::kImitatedAlone:
-      return update[UpdateRow::kUpdates] > update[UpdateRow::kLossUpdates];
     case UpdateShown::kUpdated:
       return !has_responses || update[UpdateRow::kUpdates] > 0;
     case UpdateShown::kIfAny:

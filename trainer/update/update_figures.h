@@ -23,8 +23,8 @@ enum class UpdateUnit { kCount, kNumber, kShare };
 // stages, or those of warm-ups as well.
 enum class UpdateEntry { kNone, kReinforced, kStage, kEvery };
 // When a step line shows the figure's text: in a step without responses; with an update from responses; with
-// one that imitated; with one that did nothing else; with any update, or without responses; if it is above 0.
-enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kImitatedAlone, kUpdated, kIfAny };
+// one that imitated; with any update, or without responses; if it is above 0.
+enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kUpdated, kIfAny };
 
 // X(name, key, sum, over, unit, digits, entry, shown, text). In a text {} is the figure. The step line has
 // the rows' order, and an objective's rows behind the first one's.
@@ -36,11 +36,10 @@ enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kImitatedA
   X(kMeanGap, "log_prob_gap_mean", kMean, kGapTokens, kNumber, 6, kStage, kNever, "")                        \
   X(kEntropy, "entropy", kMean, kTrainedTokens, kNumber, 3, kStage, kNever, "")                              \
   X(kImitationUpdates, "imitation_updates", kShared, kNothing, kCount, 0, kStage, kNever, "")                \
-  X(kImitationLoss, "imitation_loss", kMean, kImitatedBatches, kNumber, 3, kStage, kImitated,                \
+  X(kImitationLoss, "imitation_loss", kMean, kImitationUpdates, kNumber, 3, kStage, kImitated,               \
     " | imitation loss {}")                                                                                  \
-  /* gradient norms are those before clipping; of an update that imitates alone */                           \
-  X(kImitationNorm, "imitation_grad_norm", kShared, kNothing, kNumber, 2, kStage, kImitatedAlone,            \
-    " grad {}")                                                                                              \
+  /* gradient norms are those before clipping */                                                             \
+  X(kImitationNorm, "imitation_grad_norm", kShared, kNothing, kNumber, 2, kStage, kImitated, " grad {}")     \
   X(kGradNorm, "grad_norm", kShared, kNothing, kNumber, 2, kEvery, kUpdated, " | grad {}")                   \
   /* left out because the gradient was not finite; the largest of all ranks, also if one has miscalculated   \
    */                                                                                                        \
@@ -51,7 +50,6 @@ enum class UpdateShown { kNever, kSupervised, kReinforced, kImitated, kImitatedA
   X(kTrainedTokens, "trained_tokens", kTotal, kNothing, kCount, 0, kEvery, kNever, "")                       \
   X(kUpdates, "updates", kShared, kNothing, kCount, 0, kEvery, kNever, "")                                   \
   X(kLossUpdates, "", kShared, kNothing, kCount, 0, kNone, kNever, "")                                       \
-  X(kImitatedBatches, "", kShared, kNothing, kCount, 0, kNone, kNever, "")                                   \
   X(kGapTokens, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                          \
   /* rows that body and head computed, those of imitation as well, and pairs of a query and a key in them */ \
   X(kPackedRows, "", kTotal, kNothing, kCount, 0, kNone, kNever, "")                                         \

@@ -26,12 +26,10 @@ void refused(const std::vector<std::string>& overrides, const std::string& key, 
 
 }  // namespace
 
-TEST_CASE(
-    "a stage drops groups of equal rewards, scales no step and imitates in updates of its own by default") {
+TEST_CASE("a stage drops groups of equal rewards and scales no step by default") {
   const StageSettings stage = stage_with({});
   CHECK_FALSE(stage.advantage.keeps_equal);
   CHECK_FALSE(stage.updater.scales_steps);
-  CHECK(stage.updater.imitation_weight == 0);
   CHECK(stage.updater.updates_per_step == 3);
   CHECK(stage.updater.learning_rate.total_updates == 48);
 }
@@ -54,20 +52,7 @@ TEST_CASE("schedule of a stage with refill has room for the groups that are kept
   CHECK(stage_with({refill, minibatches, "stages.1.zero_variance=keep"}).updater.updates_per_step == 7 + 2);
 }
 
-TEST_CASE("imitation with a weight needs no updates of its own") {
-  const StageSettings stage = stage_with({"stages.1.imitation.weight=0.5"});
-  CHECK(stage.imitation.updates == 2);
-  CHECK(stage.imitation.own_updates() == 0);
-  CHECK(stage.updater.imitation_weight == 0.5);
-  CHECK(stage.updater.updates_per_step == 1);
-  CHECK(stage.updater.learning_rate.total_updates == 16);
-  refused({"stages.0.imitation.weight=0.5"}, "weight", "updates: 0");
-  refused({"stages.1.imitation.weight=-1"}, "weight", "0");
-}
-
-TEST_CASE("steps are scaled where a stage asks for it, and none that imitates by weight") {
+TEST_CASE("steps are scaled where a stage asks for it") {
   CHECK(stage_with({"stages.1.update.step_scale=informative"}).updater.scales_steps);
-  refused({"stages.1.update.step_scale=informative", "stages.1.imitation.weight=1"}, "step_scale",
-          "imitation.weight");
   refused({"stages.1.update.step_scale=some"}, "step_scale", "none, informative");
 }

@@ -24,7 +24,6 @@ UpdateTotals totals_of(double tokens, double mean_sum, double share_sum, double 
   UpdateTotals totals(objective_figures());
   totals[UpdateRow::kUpdates] = 2;
   totals[UpdateRow::kLossUpdates] = totals[UpdateRow::kImitationUpdates] = 1;
-  totals[UpdateRow::kImitatedBatches] = 1;
   totals[UpdateRow::kTrainedTokens] = tokens;
   totals[UpdateRow::kGradNorm] = 0.5;
   totals.add(static_cast<size_t>(UpdateRow::kLoss), 0.25);
