@@ -5,7 +5,7 @@
 #include "common/error.h"
 #include "episode/episode_fields.h"
 #include "tests/trainer/collecting_rank.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "trainer/experience/experience_collector.h"
 #include "trainer/experience/experience_exchange.h"
 #include "trainer/update/policy_updater.h"

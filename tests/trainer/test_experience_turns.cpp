@@ -1,6 +1,6 @@
 // The turn that an experience is of: within a step, between ranks, and in a surplus that waits.
 #include "tests/trainer/collecting_rank.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "trainer/experience/step_exchange.h"
 #include "trainer/experience/surplus.h"
 

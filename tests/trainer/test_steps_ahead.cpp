@@ -1,6 +1,6 @@
 // Steps that are generated before the step before them is trained.
 #include "tests/trainer/collecting_rank.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "trainer/experience/steps_ahead.h"
 
 #include <catch2/catch_test_macros.hpp>

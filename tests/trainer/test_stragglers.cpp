@@ -2,8 +2,8 @@
 // made of the others, and a step that is repeated leaves out the same ones. A verifier that is quick here may
 // be late on a busy machine, so nothing below says which responses have their verdicts in time, but for those
 // that never get one.
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "tests/trainer/small_steps.h"
-#include "tests/trainer/thread_ranks.h"
 #include "trainer/experience/experience_collector.h"
 
 #include <catch2/catch_test_macros.hpp>

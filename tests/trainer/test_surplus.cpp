@@ -1,6 +1,6 @@
 // Steps of several rounds, and groups that wait for the next step's update.
 #include "tests/trainer/collecting_rank.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "trainer/experience/surplus.h"
 
 #include <catch2/catch_test_macros.hpp>

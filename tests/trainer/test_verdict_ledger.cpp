@@ -1,5 +1,5 @@
 // The ledger of verdicts: what a run met once it meets again, whoever dies in between.
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 
 #include "trainer/experience/verdict_ledger.h"
 

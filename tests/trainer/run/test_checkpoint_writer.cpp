@@ -5,7 +5,7 @@
 #include <future>
 
 #include "tests/trainer/fixtures.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "trainer/run/checkpoints/checkpoint_writer.h"
 
 #include <catch2/catch_test_macros.hpp>

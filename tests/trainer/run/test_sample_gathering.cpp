@@ -1,8 +1,8 @@
 // The samples of a step come to the rank that writes them, with what the others know of them.
 #include "trainer/run/reports/sample_gathering.h"
 
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "tests/trainer/small_steps.h"
-#include "tests/trainer/thread_ranks.h"
 
 // Behind torch, whose headers define CHECK as well.
 #include <algorithm>

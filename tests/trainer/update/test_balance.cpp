@@ -1,6 +1,6 @@
 // Experiences move to the ranks that train them, whole.
 #include "tests/trainer/fixtures.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "trainer/update/packing/balance.h"
 
 #include <algorithm>

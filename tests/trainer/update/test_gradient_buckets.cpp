@@ -1,7 +1,7 @@
 // How often gradients move between ranks, and that an update of buffers which do not belong together is
 // refused.
 #include "tests/trainer/fixtures.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "tests/trainer/update/renamed_tensors.h"
 // Torch before Catch2.
 #include <catch2/catch_test_macros.hpp>

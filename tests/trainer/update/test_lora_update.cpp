@@ -1,7 +1,7 @@
 // Updates of a policy with adapters: what they change, what they do not, and that they are those of the
 // merged policy.
 #include "tests/trainer/fixtures.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -4,8 +4,8 @@
 #include "policy/distribution.h"
 #include "rollout/decoding/decode_engine.h"
 #include "tests/trainer/counting_allocator.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "tests/trainer/small_steps.h"
-#include "tests/trainer/thread_ranks.h"
 #include "trainer/update/policy_updater.h"
 // Torch before Catch2.
 #include <catch2/catch_test_macros.hpp>

@@ -1,6 +1,6 @@
 // Which responses make an update together, whatever the number of ranks.
 #include "tests/trainer/fixtures.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 
 #include <algorithm>
 #include <atomic>

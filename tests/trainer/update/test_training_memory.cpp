@@ -1,7 +1,7 @@
 #include "trainer/update/memory/training_memory.h"
 
 #include "tests/trainer/fixtures.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 #include "trainer/run/checkpoints/run_state.h"
 
 #include <catch2/catch_test_macros.hpp>

@@ -2,8 +2,8 @@
 // over MPI, where the hidden case [.weights] runs.
 #include "trainer/update/weight_sync.h"
 
-#include "tests/trainer/mpi_ranks.h"
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/mpi_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 // Torch before Catch2.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

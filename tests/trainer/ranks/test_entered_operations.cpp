@@ -1,5 +1,5 @@
 // What ranks have entered, compared by its hash.
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 // Torch before Catch2.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,4 +1,4 @@
-#include "tests/trainer/mpi_ranks.h"
+#include "tests/trainer/ranks/mpi_ranks.h"
 
 #include <stdlib.h>
 

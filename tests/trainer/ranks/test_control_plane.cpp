@@ -1,4 +1,4 @@
-#include "tests/trainer/thread_ranks.h"
+#include "tests/trainer/ranks/thread_ranks.h"
 
 #include "trainer/ranks/control_plane.h"
 

@@ -1,5 +1,5 @@
 // How ranks talk under mpirun: the hidden case [.planes] runs there; the visible ones start it.
-#include "tests/trainer/mpi_ranks.h"
+#include "tests/trainer/ranks/mpi_ranks.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,6 +1,6 @@
 // Updates over ranks: the hidden cases [.ranks], [.stages] and [.resumed] run under mpirun and leave what the
 // visible ones compare.
-#include "tests/trainer/mpi_ranks.h"
+#include "tests/trainer/ranks/mpi_ranks.h"
 
 #include <stdlib.h>
 
