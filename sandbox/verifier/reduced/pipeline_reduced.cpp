@@ -59,6 +59,7 @@ struct Pipeline::GradedVariant {
   std::vector<LaunchCounters> launches;
   uint64_t least_bytes = 0;
   double lane_operations = 0;
+  bool is_long = false;
 };
 
 // Whether the program is right at the variant, or nothing: the variant is no valid task.
@@ -89,7 +90,7 @@ std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant
     return false;
   }
   if (graded.empty()) remark(job, task, *recorded, *result);
-  GradedVariant done{{}, {}, task.known->reference.least_bytes, variant.lane_operations};
+  GradedVariant done{{}, {}, task.known->reference.least_bytes, variant.lane_operations, variant.is_long};
   if (counts) {
     auto launches = count_launches(job, task);
     if (!launches) return false;
@@ -159,7 +160,7 @@ void Pipeline::cost_reduced(Job& job, const ReducedSizes& sizes, const RecordRes
   std::vector<CountedSize> counted;
   for (GradedVariant& variant : graded)
     counted.push_back({&*variant.recorded.trace, std::move(variant.launches), variant.least_bytes,
-                       variant.lane_operations});
+                       variant.lane_operations, variant.is_long});
   model_reduced_times(job, sizes, own, std::move(counted));
 }
 
