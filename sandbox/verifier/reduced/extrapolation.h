@@ -16,10 +16,11 @@ inline constexpr double kAlike = 1.2;  // work of a block, one size over another
 // A counted run at a reduced size.
 struct CountedSize {
   const Trace* trace = nullptr;
-  std::vector<LaunchCounters> launches;  // as the executor counts them
-  uint64_t least_bytes = 0;              // that any program must move at this size
-  double lane_operations = 0;            // of an ordinary program at this size, estimated
-  bool is_long = false;                  // SizeVariant
+  std::vector<LaunchCounters> launches;              // as the executor counts them
+  uint64_t least_bytes = 0;                          // that any program must move at this size
+  double lane_operations = 0;                        // of an ordinary program at this size, estimated
+  bool is_long = false;                              // SizeVariant
+  const std::vector<std::string>* inputs = nullptr;  // a test input there, by leaf
 };
 
 struct Extrapolation {

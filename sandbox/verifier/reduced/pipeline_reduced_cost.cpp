@@ -32,11 +32,14 @@ std::optional<std::vector<LaunchCounters>> Pipeline::count_launches(Job& job, co
 Result<std::string> Pipeline::compare_sample(Job& job, const RecordResult& own,
                                              const std::vector<CountedSize>& counted) {
   const auto other = [](const std::string& reason) { return Result<std::string>::failure(reason); };
-  const SampleResult sampled = backend_->sample_blocks(
-      {&*own.trace,
-       own.modules,
-       {.seed = secret_number(), .blocks = kSampledBlocks, .beyond = most_blocks(counted)}},
-      job.stop);
+  const std::vector<std::string>& inputs = *base_size(counted).inputs;
+  const SampleResult sampled = backend_->sample_blocks({&*own.trace,
+                                                        own.modules,
+                                                        {.seed = secret_number(),
+                                                         .blocks = kSampledBlocks,
+                                                         .beyond = most_blocks(counted),
+                                                         .inputs = {inputs.begin(), inputs.end()}}},
+                                                       job.stop);
   job.verdict.run_ms += sampled.run_ms;
   if (sampled.fault.is_infrastructure()) {
     job.fault("run", sampled.fault);
