@@ -71,9 +71,9 @@ TEST_CASE("counters are those of the largest size with a long axis, whichever ot
   };
   for (const uint32_t blocks : {3, 100, 130})
     for (const uint64_t per_block : {70, 90}) {
-      const Sized drawn(blocks, per_block);
-      CHECK(executed({drawn.counted, small_long.counted, large_long.counted}) == 400'000 * 80);
-      CHECK(executed({drawn.counted, large_long.counted, small_long.counted}) == 400'000 * 80);
+      const Sized chosen(blocks, per_block);
+      CHECK(executed({chosen.counted, small_long.counted, large_long.counted}) == 400'000 * 80);
+      CHECK(executed({chosen.counted, large_long.counted, small_long.counted}) == 400'000 * 80);
     }
   // Every counted size is compared.
   const Sized odd(130, 160);
