@@ -114,7 +114,7 @@ struct RunResult {
   double run_ms = 0;
 };
 
-// Some blocks of each launch of a trace whose inputs nobody has.
+// Some blocks of each launch of a trace, on pieces of inputs of a smaller size.
 struct SamplePlan {
   const Trace* trace = nullptr;
   std::vector<DeviceModule> modules;  // by number of the load_inline call
@@ -209,8 +209,7 @@ class Backend {
   // nothing.
   virtual RunResult check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
                                    std::stop_token stop);
-  // What the blocks of a sample do, which are run without inputs. Of a backend that counts no launches,
-  // nothing.
+  // What the blocks of a sample do. Of a backend that counts no launches, nothing.
   virtual SampleResult sample_blocks(const SamplePlan& plan, std::stop_token stop);
   // Only of a backend that judges own sizes.
   virtual OwnSizeResult judge_own_size(const OwnSizePlan& plan, std::stop_token stop);

@@ -145,8 +145,13 @@ SampleResult PtxBackend::sample_blocks(const SamplePlan& plan, std::stop_token s
     Program program(*this);
     program.show(*plan.trace, plan.modules);
     program.asked["lane_operations"] = kSampleOperations;
-    program.asked["sample"] = {
-        {"seed", plan.sample.seed}, {"blocks", plan.sample.blocks}, {"beyond", plan.sample.beyond}};
+    nlohmann::json paths = nlohmann::json::array();
+    for (const std::string_view leaf : plan.sample.inputs)
+      paths.push_back(program.show(scratch_.write(leaf), concat("/job/input", paths.size())));
+    program.asked["sample"] = {{"seed", plan.sample.seed},
+                               {"blocks", plan.sample.blocks},
+                               {"beyond", plan.sample.beyond},
+                               {"inputs", std::move(paths)}};
     const nlohmann::json said = program.run(0, stop, result);
     if (!said.is_null()) read_sample(said, sampled);
   } catch (const nlohmann::json::exception&) {

@@ -79,6 +79,21 @@ $next:
   @%p1 bra $next;
   ret;
 }
+.visible .entry _Z4bothPfS_(.param .u64 x, .param .u64 y) {
+  .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [x];
+  ld.param.u64 %rd2, [y];
+  mov.u32 %r1, 0;
+$next:
+  st.global.u32 [%rd1], %r1;
+  st.global.u32 [%rd2], %r1;
+  add.s64 %rd1, %rd1, 4096;
+  add.s64 %rd2, %rd2, 4096;
+  add.s32 %r1, %r1, 1;
+  setp.lt.s32 %p1, %r1, 40000;
+  @%p1 bra $next;
+  ret;
+}
 .visible .entry _Z6followPPf(.param .u64 table) {
   .reg .f32 %f<2>; .reg .b64 %rd<3>;
   ld.param.u64 %rd1, [table];
@@ -211,16 +226,48 @@ TEST_CASE("a sample runs some blocks of a launch in buffers that would not fit")
   CHECK(outside.report.fault->fault_class == FaultClass::kIllegalAccess);
 }
 
+TEST_CASE("a sample finds pieces of a smaller input in pages of an input, and zeros elsewhere") {
+  Setup setup;
+  std::vector<float> smaller(10'000);
+  for (size_t i = 0; i < smaller.size(); ++i) smaller[i] = static_cast<float>(i + 1);
+  const std::string_view leaf(reinterpret_cast<const char*>(smaller.data()), smaller.size() * sizeof(float));
+  const auto outputs = [&](int source, uint64_t seed) {
+    setup.frame["ops"] = {twice(4, source, 1)};
+    const Ran ran =
+        run(setup, {.seed = 1,
+                    .count = true,
+                    .max_bytes = uint64_t{1} << 40,
+                    .sample = BlockSample{.seed = seed, .blocks = 8, .beyond = {}, .inputs = {leaf}}});
+    INFO((ran.report.fault ? ran.report.fault->message : ""));
+    CHECK_FALSE(ran.report.fault);
+    return ran.outputs;
+  };
+  const std::vector<float> found = outputs(0, 3);
+  CHECK(found[0] > 0);
+  for (size_t i = 1; i < found.size(); ++i) CHECK(found[i] == found[i - 1] + 2);
+  CHECK(outputs(0, 3) == found);
+  CHECK(outputs(0, 4) != found);
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", 16}});
+  CHECK(outputs(3, 3) == std::vector<float>(4, 0));
+}
+
 TEST_CASE("a sample that touches much memory ends as a fault") {
   Setup setup;
   setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", uint64_t{1} << 30}});
   setup.frame["ops"] = {launch("_Z5sweepPf", std::string(16, '0'), {{0, 3, 0}}, 1)};
-  const Ran ran = run(setup, {.seed = 1,
-                              .count = true,
-                              .max_bytes = uint64_t{1} << 40,
-                              .sample = BlockSample{.seed = 3, .blocks = 8, .beyond = {}}});
+  const ExecutionOptions options{.seed = 1,
+                                 .count = true,
+                                 .max_bytes = uint64_t{1} << 40,
+                                 .sample = BlockSample{.seed = 3, .blocks = 8, .beyond = {}}};
+  const Ran ran = run(setup, options);
   REQUIRE(ran.report.fault);
   CHECK_THAT(ran.report.fault->message, ContainsSubstring("pages of memory"));
+  // 40,000 of each of two buffers.
+  setup.frame["buffers"].push_back({{"kind", "allocation"}, {"bytes", uint64_t{1} << 30}});
+  setup.frame["ops"] = {launch("_Z4bothPfS_", std::string(32, '0'), {{0, 3, 0}, {8, 4, 0}}, 1)};
+  const Ran both = run(setup, options);
+  REQUIRE(both.report.fault);
+  CHECK_THAT(both.report.fault->message, ContainsSubstring("pages of memory"));
 }
 
 TEST_CASE("what of an input a kernel or a copy reads is seen") {

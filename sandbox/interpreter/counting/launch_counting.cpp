@@ -23,7 +23,6 @@ using ptx::Space;
 constexpr size_t kMostLines = 12;
 constexpr std::string_view kOwnText = "cuda_sources";  // as the device compiler calls it
 constexpr uint64_t kWavefrontBytes = 128;
-constexpr uint64_t kPageBytes = 4096, kMostPages = 1 << 16;  // 256 MiB of a sample, which needs some MiB
 constexpr uint64_t kLineSectors = L1Share::kLineBytes / kSectorBytes;
 
 }  // namespace
@@ -228,7 +227,7 @@ void LaunchCounting::access_global(ptx::WarpGroup& warp_group, const ptx::Region
   WarpSectors found;
   find_sectors(access, warp, found);
   count_request(access.kind, found.count);
-  if (!follows_footprint_) return touch(found);
+  if (!follows_footprint_) return;
   auto& buffer = footprint_.buffer(region.begin, region.end - region.begin);
   L1Share& l1 = state(warp_group.block()).l1;
   traffic.sectors += found.count;
@@ -256,16 +255,6 @@ void LaunchCounting::access_global(ptx::WarpGroup& warp_group, const ptx::Region
     ++counters_.served_by_l2;
   else
     ++counters_.served_by_l1;
-}
-
-void LaunchCounting::touch(const WarpSectors& found) {
-  for (size_t i = 0; i < found.count; ++i) {
-    const uint64_t page = found.sectors[i] * kSectorBytes / kPageBytes;
-    if (page == last_page_ || !touched_.insert(last_page_ = page).second) continue;
-    if (touched_.size() > kMostPages)
-      throw ptx::FaultError({ptx::FaultClass::kTimeout,
-                             concat("touches more than ", kMostPages, " pages of memory"), kernel_->name, 0});
-  }
 }
 
 void LaunchCounting::count_request(LaneAccess::Kind kind, size_t sectors) {

@@ -6,12 +6,10 @@
 // others has the order of seed 0.
 //
 // Of single blocks in memory that is made when touched, who touched a sector before says nothing: without a
-// footprint neither distinct sectors nor caches are counted, and no memory is needed for each sector. Too
-// many pages are a fault, since each one that is touched takes memory of the host.
+// footprint neither distinct sectors nor caches are counted, and no memory is needed for each sector.
 #pragma once
 #include <memory>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "sandbox/cost/launch_counters.h"
@@ -61,7 +59,6 @@ class LaunchCounting : public ptx::Observer {
   void access_global(ptx::WarpGroup& warp_group, const ptx::Region& region, const ptx::LaneAccess& access,
                      int warp, bool waits, OperationTraffic& traffic);
   void count_request(ptx::LaneAccess::Kind kind, size_t sectors);
-  void touch(const WarpSectors& found);
   void access_shared(const ptx::Region& region, const ptx::LaneAccess& access, int warp,
                      OperationTraffic& traffic);
   void update_words(SectorFootprint::Buffer& buffer, const ptx::LaneAccess& access, int warp);
@@ -69,8 +66,6 @@ class LaunchCounting : public ptx::Observer {
   void add_lines();
 
   const bool follows_footprint_;
-  std::unordered_set<uint64_t> touched_;  // without a footprint: pages, which exist from then on
-  uint64_t last_page_ = 0;
   std::vector<LaunchCounters> launches_;
   SectorFootprint footprint_;
   // ---- Of the launch that runs ----

@@ -1,6 +1,7 @@
 // Which blocks of a launch are run where a launch is too large to be run in full. Pure functions.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,8 @@ struct BlockSample {
   uint64_t seed = 0;             // secret
   uint64_t blocks = 0;           // of each launch, spread over its grid; two further ones come with them
   std::vector<uint64_t> beyond;  // by launch of the trace: a block behind the first so many is among them
+  // By leaf, a test input of a smaller size, of which touched pages of inputs are made; none: of zeros.
+  std::vector<std::string_view> inputs = {};
 };
 
 // What one of them did.

@@ -1,6 +1,7 @@
 #include "sandbox/interpreter/executor/interpreted_device.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/rng.h"
 #include "sandbox/interpreter/executor/trace_launch.h"
@@ -40,9 +41,13 @@ InterpretedDevice::InterpretedDevice(DeviceProgram& program, const Trace& trace,
                .seed = options.seed,
                .shadows = options.shadows,
                .made_when_touched = options.sample.has_value()}) {
-  if (options.count)
-    counting_ = std::make_unique<LaunchCounting>(options.sample ? LaunchCounting::Footprint::kIgnored
-                                                                : LaunchCounting::Footprint::kFollowed);
+  if (options.sample) {
+    auto sampling = std::make_unique<SampleCounting>(options.sample->seed);
+    sampling_ = sampling.get();
+    counting_ = std::move(sampling);
+  } else if (options.count) {
+    counting_ = std::make_unique<LaunchCounting>();
+  }
 }
 
 // ---- Memory ----
@@ -67,8 +72,10 @@ std::optional<uint64_t> InterpretedDevice::bind_variable(uint32_t buffer, const 
 void InterpretedDevice::add_buffer(uint32_t number) {
   const TraceBuffer& buffer = trace_.buffers[number];
   buffers_[number] = allocated(memory_, buffer.bytes);
-  if (options_.reads && buffer.kind == TraceBuffer::Kind::kInput && buffer.tensors == 0)
-    options_.reads->add(address(number), buffer.source, buffer.bytes);
+  if (buffer.kind != TraceBuffer::Kind::kInput || buffer.tensors != 0) return;
+  if (options_.reads) options_.reads->add(address(number), buffer.source, buffer.bytes);
+  if (sampling_ && buffer.source < options_.sample->inputs.size())
+    sampling_->add_input(address(number), options_.sample->inputs[buffer.source]);
 }
 
 void InterpretedDevice::write(uint32_t buffer, uint64_t offset, std::string_view bytes) {

@@ -11,6 +11,7 @@
 #include "sandbox/interpreter/counting/launch_counting.h"
 #include "sandbox/interpreter/executor/block_sample.h"
 #include "sandbox/interpreter/executor/input_reads.h"
+#include "sandbox/interpreter/executor/sample_counting.h"
 #include "sandbox/interpreter/ptx/execution/device_memory.h"
 #include "sandbox/interpreter/ptx/execution/grid.h"
 #include "sandbox/interpreter/ptx/execution/observer.h"
@@ -30,7 +31,7 @@ struct InterpreterOptions {
   uint64_t max_bytes = 0;             // of all buffers
   ptx::Observer* observer = nullptr;  // of all launches; outlives the device
   InputReads* reads = nullptr;        // an observer that is told where inputs are; likewise
-  // Of each launch these blocks alone, in memory that is made when touched: inputs are zeros, and nothing is
+  // Of each launch these blocks alone, in memory that is made when touched (sample_counting.h): nothing is
   // filled or copied.
   std::optional<BlockSample> sample = std::nullopt;
 };
@@ -87,6 +88,7 @@ class InterpretedDevice : public TraceDevice {
   const InterpreterOptions options_;
   ptx::DeviceMemory memory_;
   std::unique_ptr<LaunchCounting> counting_;  // null: nobody counts
+  SampleCounting* sampling_ = nullptr;        // the same with `sample`, else null
   std::vector<ptx::LoadedModule> modules_;
   std::vector<ptx::DeviceMemory::BufferId> buffers_;      // by buffer of the trace
   std::optional<ptx::DeviceMemory::BufferId> workspace_;  // of cooperative launches

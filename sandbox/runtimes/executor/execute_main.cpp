@@ -6,7 +6,8 @@
 //   "skip_launches", "watch_reads", "count"}]}, or {"trace", "ptx", "control_fd", "launches_only": true}:
 // nothing runs, and the report is {} or {"fault"} of the first launch that a device would not begin. Or
 // {"trace", "ptx", "control_fd", "lane_operations", "sample": {"seed", "blocks", "beyond": [blocks by
-// launch]}}: of each launch of the first call some blocks run without inputs, and the report is {"launches":
+// launch], "inputs": [paths by leaf]}}: of each launch of the first call some blocks run, on pieces of those
+// inputs, which are of a smaller size, and the report is {"launches":
 // [{"parameters": [[begin, bytes]], "blocks": [[number, executed, load_sectors, store_sectors,
 // shared_wavefronts]]}], "fault"}.
 // To output_fd, for each call of each run: the outputs as the trace's layout says, then for a run with
@@ -259,7 +260,9 @@ json sample_blocks(DeviceProgram& program, Trace trace, const json& plan) {
   options.count = true;
   options.lane_operations = plan.at("lane_operations").get<uint64_t>();
   options.max_bytes = kReservedBytes;
-  options.sample = {asked.at("seed"), asked.at("blocks"), asked.at("beyond")};
+  std::vector<std::string> inputs;
+  for (const json& path : asked.at("inputs")) inputs.push_back(file_bytes(path));
+  options.sample = {asked.at("seed"), asked.at("blocks"), asked.at("beyond"), {inputs.begin(), inputs.end()}};
   Execution execution(program, trace, calls, options);
   json report{{"launches", json::array()}};
   if (const auto fault = execution.run({}).fault) {

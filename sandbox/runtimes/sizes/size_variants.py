@@ -10,7 +10,7 @@ from size_constants import find_constants, with_values
 from size_probe import Probe, form_of, probe, probe_or_fault
 from size_search import Search
 
-VERSION = "4"  # of what is found: part of a verifier's name
+VERSION = "5"  # of what is found: part of a verifier's name
 DIFFERENT = 3  # variants besides those with a long axis
 SURELY_SMALL = 1 << 22  # the product of all constants: what is below is not looked at further
 LARGEST = 1 << 30  # bytes of inputs, parameters and answer of a variant by hand

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/error.h"
 #include "sandbox/frontend/device/entry_names.h"
@@ -10,8 +11,9 @@ namespace bicrl {
 namespace {
 
 constexpr double kGrowsAlike = 2;  // the work's growth over that of the task's bytes
-// The grid's growth over that of the task's bytes: 0.997 to 1.141 for the ordinary programs of tests/large.
-// It is more where a border takes much of a small answer, and less where a small grid is rounded up.
+// The grid's growth over that of the task's bytes: 0.908 to 1.091 for the ordinary programs of tests/large,
+// from all sizes that can be the base. It is more where a border takes much of a small answer, and less where
+// a small grid is rounded up.
 constexpr double kLeastGridGrowth = 0.9, kMostGridGrowth = 1.25;
 constexpr double kLeastGrowth = 16;  // so that a grid that does not grow differs clearly from one that does
 
@@ -34,9 +36,8 @@ bool do_alike(const LaunchCounters& a, const LaunchCounters& b) {
 
 uint64_t whole_times(double times) { return static_cast<uint64_t>(std::max(1.0, std::round(times))); }
 
-}  // namespace
-
-Extrapolation extrapolate(const CountedSize& own, const CountedSize& one, const CountedSize& other) {
+// Of `one`, if all is alike at `other`.
+Extrapolation extrapolate_from(const CountedSize& one, const CountedSize& other, const CountedSize& own) {
   const auto kernels = own.trace->kernel_launches(), of_one = one.trace->kernel_launches(),
              of_other = other.trace->kernel_launches();
   const auto none = [](const auto&... parts) { return Extrapolation{{}, concat(parts...)}; };
@@ -70,6 +71,24 @@ Extrapolation extrapolate(const CountedSize& own, const CountedSize& one, const 
     ++kernel;
   }
   if (kernel != kernels.size()) return none("it launches other kernels at its own size");
+  return found;
+}
+
+}  // namespace
+
+const CountedSize& base_size(const std::vector<CountedSize>& counted) {
+  return *std::ranges::max_element(
+      counted, {}, [](const CountedSize& size) { return std::pair(size.is_long, size.least_bytes); });
+}
+
+Extrapolation extrapolate(const CountedSize& own, const std::vector<CountedSize>& counted) {
+  const CountedSize& base = base_size(counted);
+  Extrapolation found;
+  for (const CountedSize& other : counted) {
+    if (&other == &base) continue;
+    found = extrapolate_from(base, other, own);
+    if (found.launches.empty()) break;
+  }
   return found;
 }
 

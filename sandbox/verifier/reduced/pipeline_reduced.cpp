@@ -33,6 +33,13 @@ std::vector<const SizeVariant*> in_secret_order(const ReducedSizes& sizes) {
   return order;
 }
 
+// As the task itself draws them.
+const std::vector<std::string>& plain_inputs(const OracleAnswers& known) {
+  const auto plain =
+      std::ranges::find_if(known.draws, [](const OracleDraw& draw) { return draw.kind == "plain"; });
+  return plain == known.draws.end() ? known.draws.front().inputs : plain->inputs;
+}
+
 }  // namespace
 
 std::optional<RecordResult> Pipeline::record_own(Job& job, const ReducedSizes& sizes) {
@@ -59,6 +66,8 @@ struct Pipeline::GradedVariant {
   std::vector<LaunchCounters> launches;
   uint64_t least_bytes = 0;
   double lane_operations = 0;
+  bool is_long = false;
+  std::shared_ptr<const OracleAnswers> known;
 };
 
 // Whether the program is right at the variant, or nothing: the variant is no valid task.
@@ -89,7 +98,8 @@ std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant
     return false;
   }
   if (graded.empty()) remark(job, task, *recorded, *result);
-  GradedVariant done{{}, {}, task.known->reference.least_bytes, variant.lane_operations};
+  GradedVariant done{
+      {}, {}, task.known->reference.least_bytes, variant.lane_operations, variant.is_long, task.known};
   if (counts) {
     auto launches = count_launches(job, task);
     if (!launches) return false;
@@ -159,7 +169,7 @@ void Pipeline::cost_reduced(Job& job, const ReducedSizes& sizes, const RecordRes
   std::vector<CountedSize> counted;
   for (GradedVariant& variant : graded)
     counted.push_back({&*variant.recorded.trace, std::move(variant.launches), variant.least_bytes,
-                       variant.lane_operations});
+                       variant.lane_operations, variant.is_long, &plain_inputs(*variant.known)});
   model_reduced_times(job, sizes, own, std::move(counted));
 }
 

@@ -1,5 +1,5 @@
-// What a program that is right at reduced sizes is modelled to take at the task's own: by counters of two of
-// them, where its blocks are alike (extrapolation.h). Others have no times.
+// What a program that is right at reduced sizes is modelled to take at the task's own: by counters of
+// one of them, where its blocks are alike at all (extrapolation.h). Others have no times.
 #include <algorithm>
 
 #include "common/error.h"
@@ -32,11 +32,14 @@ std::optional<std::vector<LaunchCounters>> Pipeline::count_launches(Job& job, co
 Result<std::string> Pipeline::compare_sample(Job& job, const RecordResult& own,
                                              const std::vector<CountedSize>& counted) {
   const auto other = [](const std::string& reason) { return Result<std::string>::failure(reason); };
-  const SampleResult sampled = backend_->sample_blocks(
-      {&*own.trace,
-       own.modules,
-       {.seed = secret_number(), .blocks = kSampledBlocks, .beyond = most_blocks(counted)}},
-      job.stop);
+  const std::vector<std::string>& inputs = *base_size(counted).inputs;
+  const SampleResult sampled = backend_->sample_blocks({&*own.trace,
+                                                        own.modules,
+                                                        {.seed = secret_number(),
+                                                         .blocks = kSampledBlocks,
+                                                         .beyond = most_blocks(counted),
+                                                         .inputs = {inputs.begin(), inputs.end()}}},
+                                                       job.stop);
   job.verdict.run_ms += sampled.run_ms;
   if (sampled.fault.is_infrastructure()) {
     job.fault("run", sampled.fault);
@@ -61,10 +64,7 @@ void Pipeline::model_reduced_times(Job& job, const ReducedSizes& sizes, const Re
   if (counted.empty()) return untimed("it refuses the reduced sizes of which times are modelled");
   if (counted.size() < 2) return untimed("the task has one valid reduced size");
   const CountedSize at_own{&*own.trace, {}, sizes.reference.least_bytes, sizes.lane_operations};
-  Extrapolation found = extrapolate(at_own, counted[0], counted[1]);
-  for (size_t i = 2; i < counted.size() && !found.launches.empty(); ++i)
-    if (Extrapolation other = extrapolate(at_own, counted[0], counted[i]); other.launches.empty())
-      found = std::move(other);
+  Extrapolation found = extrapolate(at_own, counted);
   if (found.launches.empty()) return untimed(found.reason);
   const auto sample = compare_sample(job, own, counted);
   if (job.verdict.outcome == Outcome::kInfrastructure) return;

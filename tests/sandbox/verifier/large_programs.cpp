@@ -1,5 +1,6 @@
 #include "tests/sandbox/verifier/large_programs.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -59,6 +60,14 @@ CorpusEntry entry(const json& family, const std::string& problem, const std::str
   return made;
 }
 
+CorpusEntry ordinary_entry(const json& family, const std::string& problem, const std::string& code) {
+  const json timed = family.value("timed", json::array());
+  const bool has_time = std::ranges::find(timed, json(problem)) != timed.end();
+  return entry(
+      family, problem, code,
+      {{"name", "ordinary"}, {"class", has_time ? "correct|timed" : "correct"}, {"changes", json::array()}});
+}
+
 }  // namespace
 
 std::vector<CorpusEntry> hostile_large_entries() {
@@ -74,12 +83,11 @@ std::vector<CorpusEntry> hostile_large_entries() {
 
 std::vector<CorpusEntry> large_entries(LargeKind kind) {
   const auto problems = published_problems();
-  const json ordinary{{"name", "ordinary"}, {"class", "correct"}, {"changes", json::array()}};
   std::vector<CorpusEntry> entries;
   for (const json& family : json::parse(read_file(folder() / "programs.json")))
     for (const auto& [problem, values] : family.at("problems").items()) {
       const std::string& code = problems.at(problem);
-      if (kind == LargeKind::kOrdinary) entries.push_back(entry(family, problem, code, ordinary));
+      if (kind == LargeKind::kOrdinary) entries.push_back(ordinary_entry(family, problem, code));
       if (kind == LargeKind::kSpecialised)
         entries.push_back(entry(family, problem, code, family.at("specialised")));
       if (kind == LargeKind::kNeighbours)

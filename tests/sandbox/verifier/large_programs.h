@@ -8,6 +8,7 @@
 
 namespace bicrl::testing {
 
+// An ordinary one that has a modelled time expects "timed" besides, whichever reduced sizes are drawn.
 enum class LargeKind { kOrdinary, kSpecialised, kNeighbours };
 std::vector<CorpusEntry> large_entries(LargeKind kind);
 std::vector<CorpusEntry> hostile_large_entries();

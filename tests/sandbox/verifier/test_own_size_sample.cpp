@@ -51,8 +51,8 @@ std::string difference(const std::vector<SampledBlock>& blocks, float own_number
 
 TEST_CASE("sampled blocks that do as much as those of reduced sizes show nothing") {
   CHECK(difference({block(7), block(200'000), block(kOwnBlocks - 1)}).empty());
-  // The last one has fewer elements; zeros may take a longer branch.
-  CHECK(difference({block(7, 210), block(kOwnBlocks - 1, 30, 2)}).empty());
+  // The last one has fewer elements; some take a longer branch.
+  CHECK(difference({block(7, 120), block(kOwnBlocks - 1, 30, 2)}).empty());
 }
 
 TEST_CASE("one sampled block that does less or more is other work") {
@@ -61,7 +61,7 @@ TEST_CASE("one sampled block that does less or more is other work") {
   CHECK(difference({block(7), block(200'000, 60)}).find("other work") != std::string::npos);
   CHECK(difference({block(7), block(200'000, 80, 32)}).find("other work") != std::string::npos);
   CHECK(difference({block(7), block(200'000, 80, 128)}).find("other work") != std::string::npos);
-  CHECK(difference({block(7), block(200'000, 400)}).find("other work") != std::string::npos);
+  CHECK(difference({block(7), block(200'000, 140)}).find("other work") != std::string::npos);
 }
 
 TEST_CASE("a number that is equal at reduced sizes alone is another one") {
