@@ -182,7 +182,8 @@ std::string long_task(const std::map<std::string, std::string>& replaced) {
       "import torch\n\nrows = 16\ncolumns = 64\n\nclass Model(torch.nn.Module):\n"
       "    def __init__(self, features):\n        super().__init__()\n"
       "        self.first = torch.nn.Linear(features, features)\n"
-      "        self.second = torch.nn.Linear(features, features)\n"
+      "        self.second = torch.nn.Sequential(torch.nn.Linear(features, 48), torch.nn.Linear(48, "
+      "features))\n"
       "    def forward(self, x):\n"
       "        found = torch.relu(self.first(x)) * 2.0\n"
       "        gate = torch.sigmoid(self.second(x))\n"
@@ -210,6 +211,7 @@ TEST_CASE("with shapes to match a task of other numbers is no copy of an evaluat
   std::vector<std::string> tasks = copies;
   for (const auto& [before, now] : {std::pair("rows = 16", "rows = 32"),
                                     {"columns = 64", "columns = 128"},
+                                    {"48", "96"},
                                     {"2.0", "3.0"},
                                     {"2.0", "-2.0"}})
     tasks.push_back(long_task({{before, now}}));
