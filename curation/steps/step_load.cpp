@@ -27,12 +27,12 @@ class Load : public Step {
  public:
   Load(const ConfigSection& p, const StepEnvironment& environment) : environment_(environment) {
     InputFiles files = inputs_or_others(p, "files", environment.config_folder);
-    if (files.found.empty()) p.reject("files", "name at least one file");
+    if (files.found.empty()) p.reject_later("files", "name at least one file");
     files_ = std::move(files.found);
     missing_ = std::move(files.missing);
     for (const std::string& file : missing_)
       log_info("load: ", file, " is not here", files.stand_in ? ": the files of 'otherwise' stand in" : "");
-    source_ = p.text("source", files_.front().stem().string());
+    source_ = p.text("source", files_.empty() ? "" : files_.front().stem().string());
     std::vector<std::string> forms = form_names();
     forms.push_back("auto");
     form_ = p.choice("form", "auto", forms);

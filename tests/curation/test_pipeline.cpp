@@ -316,21 +316,6 @@ TEST_CASE("steps are taken again after the verifier or the boxes have changed, a
     CHECK(card["versions"][step]["verifier"] == "other verifier");
 }
 
-TEST_CASE("pipeline file with an unknown step or parameter names the nearest one") {
-  const TemporaryFolder folder;
-  write_tasks(folder.path() / "tasks.json", 2);
-  FakeServices services;
-  CHECK_THROWS_MATCHES(run_pipeline(pipeline_of(folder.path(), "  - {step: fliter}\n"), services), InputError,
-                       MessageMatches(ContainsSubstring("filter")));
-  CHECK_THROWS_MATCHES(
-      run_pipeline(pipeline_of(folder.path(), "  - {step: write, fil: a, file: b, form: pairs}\n"), services),
-      InputError, MessageMatches(ContainsSubstring("file")));
-  CHECK_THROWS_MATCHES(
-      run_pipeline(pipeline_of(folder.path(), "  - {step: check_tasks, refuse: [randum]}\n"), services),
-      InputError, MessageMatches(ContainsSubstring("randum")));
-  CHECK_FALSE(fs::exists(folder.path() / "run"));
-}
-
 TEST_CASE("data card counts classes and prints no texts and no ids") {
   const TemporaryFolder folder;
   std::string lines;
