@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files/files.h"
+#include "curation/form.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"
@@ -63,6 +64,16 @@ TEST_CASE("file of CUDA-L1 is loaded with tasks, programs and scores") {
   CHECK_FALSE(records[1].figures.contains("published_speedup"));
   CHECK(source["form"] == "cuda_l1");
   CHECK(source["broken"] == 1);
+}
+
+TEST_CASE("tasks of another source are written as verl and read again") {
+  Record record =
+      form_named("end_to_end")
+          .read({{"idx", 3}, {"level", 1}, {"pytorch_code", kCode}, {"raw_answer", ""}, {"cuda_code", ""}});
+  record.id = record.task_id = "s:3";
+  const Json entry = form_named("verl").write(record, {});
+  CHECK(entry["extra_info"]["entry_point"] == "Model");
+  CHECK(form_named("verl").read(entry).pytorch_code == kCode);
 }
 
 TEST_CASE("file of KernelBench is loaded as a list and as the lines of the hub") {
