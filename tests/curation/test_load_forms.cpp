@@ -76,6 +76,30 @@ TEST_CASE("tasks of another source are written as verl and read again") {
   CHECK(form_named("verl").read(entry).pytorch_code == kCode);
 }
 
+TEST_CASE("tasks of any source are written as cuda_l1 with ids of one type and read again") {
+  const TemporaryFolder folder;
+  Record published = form_named("cuda_l1").read(
+      {{"level_id", 1}, {"task_id", 3}, {"ref_code", kCode}, {"custom_code", kProgram}});
+  Record variant = published, other = published;
+  variant.labels.erase("published_task_id");
+  variant.task_id = "s:level_1_problem_3+1";
+  other.labels.erase("published_task_id");
+  other.task_id = "dice:74";
+  std::string lines;
+  for (Record* record : {&published, &variant, &other}) {
+    record->id = record->task_id;
+    const Json entry = form_named("cuda_l1").write(*record, {});
+    CHECK(entry["task_id"].is_string());
+    lines += entry.dump() + "\n";
+  }
+  const auto [records, source] = load(folder, "l1.jsonl", lines);
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].task_id == "s:level_1_problem_3");
+  CHECK(records[1].task_id == "s:s:level_1_problem_3+1");
+  CHECK(records[2].task_id == "s:dice:74");
+  CHECK(source["broken"] == 0);
+}
+
 TEST_CASE("file of KernelBench is loaded as a list and as the lines of the hub") {
   const TemporaryFolder folder;
   const Json list =
