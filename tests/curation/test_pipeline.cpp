@@ -217,6 +217,23 @@ TEST_CASE("pipeline step runs alone on the output of the one before") {
                        MessageMatches(ContainsSubstring("did you mean write?")));
 }
 
+TEST_CASE("result of a step that is taken alone is a file that is there") {
+  const TemporaryFolder folder;
+  write_tasks(folder.path() / "tasks.json", 3);
+  FakeServices services;
+  const auto result = [&](const std::string& only) {
+    const ConfigDocument document = ConfigDocument::from_text(
+        pipeline_of(folder.path(), "  - {step: write, file: a.json, form: end_to_end}\n"), "test.yaml");
+    Pipeline pipeline(document.root(), "", services);
+    pipeline.run(document.resolved_yaml(), only);
+    CHECK(fs::exists(pipeline.result()));
+    return fs::relative(pipeline.result(), pipeline.directory()).string();
+  };
+  CHECK(result("") == "card.md");
+  CHECK(result("1") == "records/01-load.jsonl");
+  CHECK(result("2") == "card.md");
+}
+
 // A task with the program "pNUMBER".
 nlohmann::json known_pair(int number) {
   return {{"id", number},
