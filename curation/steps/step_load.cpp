@@ -1,7 +1,8 @@
-// Step `load`: records from data files, of one form or of the one that their first entry has. Records of an
-// earlier step come before them.
+// Step `load`: records from data files, of one form or of the one that the first entry of a known form has.
+// Records of an earlier step come before them.
 //   source, files (also folders and patterns), otherwise: files that are read where none of those is there,
 //   form, licence, limit tasks: files with the code of tasks, for entries that name theirs without it
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kEpisodes = "episodes";
+constexpr size_t kMostWithoutForm = 100;  // entries at a file's beginning that may be broken
 
 class Load : public Step {
  public:
@@ -118,10 +120,9 @@ class Load : public Step {
       out.drop(concat(source_, " entry ", number), "broken entry",
                concat(file.filename().string(), ": ", reason));
     };
-    const auto take = [&](size_t number, const nlohmann::json& row) {
+    const auto take_entry = [&](size_t number, const nlohmann::json& row) {
       if (limit_ > 0 && loaded_ >= limit_) return;
-      last = static_cast<int64_t>(number);
-      if (progress.form.empty()) progress.form = form_of(row, file);
+      last = std::max(last, static_cast<int64_t>(number));
       const nlohmann::json entry = is_table(file) ? without_empty_fields(row) : row;
       Record record;
       std::vector<Record> further;
@@ -143,7 +144,19 @@ class Load : public Step {
       out.pass(std::move(record));
       for (Record& each : further) out.pass(std::move(each));
     };
+    std::vector<std::pair<size_t, nlohmann::json>> waiting;  // for the first entry that has a form
+    std::string why_no_form;
+    const auto take = [&](size_t number, const nlohmann::json& row) {
+      if (!progress.form.empty()) return take_entry(number, row);
+      if (limit_ > 0 && loaded_ >= limit_) return;
+      waiting.emplace_back(number, row);
+      progress.form = form_of(row, file, waiting.size(), why_no_form);
+      if (progress.form.empty()) return;
+      for (const auto& [first, entry] : waiting) take_entry(first, entry);
+      waiting.clear();
+    };
     read_entry_file(file, *environment_.services, {.take = take, .broken = broken});
+    if (!waiting.empty()) refuse_without_form(why_no_form);
     before_ += last;
     const bool is_full = limit_ > 0 && loaded_ >= limit_;
     // A rank of a run may have generated nothing in a step, or answers to tasks of another file alone.
@@ -170,9 +183,23 @@ class Load : public Step {
     if (progress.without_use > 0) sources_.back()["without_use"] = progress.without_use;
   }
 
-  // A file of other columns is one mistake, not one for each entry.
-  std::string form_of(const nlohmann::json& entry, const fs::path& file) const {
-    if (form_ == "auto") return detect_form(entry, file.string());
+  [[noreturn]] static void refuse_without_form(const std::string& why) {
+    throw InputError(concat(why, "; the key 'form' names the one that is meant"));
+  }
+
+  // The form of an entry, the last of so many; empty if it has none and a later one may have. `why_no_form`
+  // is said of the first. A file of other columns is one mistake, not one for each entry.
+  std::string form_of(const nlohmann::json& entry, const fs::path& file, size_t entries,
+                      std::string& why_no_form) const {
+    if (form_ == "auto") {
+      try {
+        return detect_form(entry, file.string());
+      } catch (const InputError& error) {
+        if (why_no_form.empty()) why_no_form = error.what();
+        if (is_table(file) || entries == kMostWithoutForm) refuse_without_form(why_no_form);
+        return "";
+      }
+    }
     if (!is_table(file)) return form_;
     std::string missing;
     for (const std::string& field : form_named(form_).fields())
