@@ -31,9 +31,13 @@ class Load : public Step {
     InputFiles files = inputs_or_others(p, "files", environment.config_folder);
     if (files.found.empty()) p.reject_later("files", "name at least one file");
     files_ = std::move(files.found);
-    missing_ = std::move(files.missing);
-    for (const std::string& file : missing_)
-      log_info("load: ", file, " is not here", files.stand_in ? ": the files of 'otherwise' stand in" : "");
+    std::string stand_ins;
+    for (const fs::path& file : files_)
+      if (files.stand_in) stand_ins += concat(stand_ins.empty() ? "; read instead: " : ", ", file.string());
+    for (const std::string& file : files.missing) {
+      notes_.push_back(concat(file, " is not here", stand_ins));
+      log_info("load: ", notes_.back());
+    }
     source_ = p.text("source", files_.empty() ? "" : files_.front().stem().string());
     std::vector<std::string> forms = form_names();
     forms.push_back("auto");
@@ -69,7 +73,7 @@ class Load : public Step {
   }
   Json card() const override {
     Json card = {{"sources", sources_}};
-    if (!missing_.empty()) card["not_here"] = missing_;
+    if (!notes_.empty()) card["notes"] = notes_;
     return card;
   }
 
@@ -291,7 +295,7 @@ class Load : public Step {
   std::string source_, form_, licence_;
   std::vector<fs::path> task_files_;
   TaskIndex tasks_;
-  std::vector<std::string> missing_;
+  std::vector<std::string> notes_;  // files that are not there
   std::string first_without_use_, first_broken_;
   int64_t limit_ = 0, loaded_ = 0;
   int64_t before_ = 0;  // numbers of entries of the files before

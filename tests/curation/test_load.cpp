@@ -173,7 +173,11 @@ TEST_CASE("load reads other files where none of the published ones is there") {
   FakeServices services;
   run_pipeline(steps((folder.path() / "gone.json").string()), services);
   CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 4);
-  CHECK_THAT(read_file(folder.path() / "run/card.json"), ContainsSubstring("gone.json"));
+  for (const char* card : {"run/card.json", "run/card.md"})
+    CHECK_THAT(
+        read_file(folder.path() / card),
+        ContainsSubstring(concat((folder.path() / "gone.json").string(),
+                                 " is not here; read instead: ", (folder.path() / "tasks.json").string())));
   run_pipeline(steps((folder.path() / "here.json").string()), services);
   CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 7);
 }
