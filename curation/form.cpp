@@ -205,8 +205,12 @@ std::vector<ChatMessage> conversation_of(const Record& record, const WritingOpti
   const Prompt prompt = make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt);
   std::string response = expected_answer(prompt, answer.program);
   const bool reasons = !options.reasoning_opening.empty() || !options.reasoning_closing.empty();
-  if (reasons && !answer.reasoning.empty())
-    response = concat(options.reasoning_opening, answer.reasoning, options.reasoning_closing, response);
+  if (reasons && !answer.reasoning.empty()) {
+    // DICE's answers without reasoning begin with an empty part.
+    const std::string rest = parts_of(response).rest;
+    response = concat(options.reasoning_opening, answer.reasoning, options.reasoning_closing,
+                      rest.substr(rest.find_first_not_of('\n')));
+  }
   turns.push_back({ChatRole::kAssistant, std::move(response)});
   return turns;
 }

@@ -54,6 +54,16 @@ TEST_CASE("messages of a task's answer give the prompt that its pair has") {
   CHECK(form_named("pairs").write(loaded, {})["prompt"] == pair["prompt"]);
 }
 
+TEST_CASE("response with reasoning has one reasoning part in any style") {
+  for (const char* style : {"published", "dice"}) {
+    INFO(style);
+    WritingOptions options;
+    options.style = parse_prompt_style(style);
+    CHECK(form_named("pairs").write(answered_task(), options)["response"] ==
+          "<think>\nShort.\n</think>\n\n```python\nclass ModelNew: pass\n```");
+  }
+}
+
 TEST_CASE("turns of a task hold no chat template in any style") {
   const Record record = answered_task();
   for (const std::string& style : prompt_style_names()) {
