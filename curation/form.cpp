@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/json.h"
+#include "curation/turns.h"
 
 namespace bicrl::curation {
 namespace {
@@ -182,6 +183,12 @@ const std::string& needed(const std::string& text, const char* what) {
   return text;
 }
 
+std::string prompt_of(const Record& record, const WritingOptions& options) {
+  if (!record.answer.prompt.empty()) return record.answer.prompt;
+  needed(record.pytorch_code, "a task's code");
+  return make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt).text;
+}
+
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options) {
   const Answer& answer = record.answer;
   if (!answer.messages.empty()) {
@@ -189,17 +196,23 @@ std::vector<ChatMessage> conversation_of(const Record& record, const WritingOpti
       throw InputError("needs an answer, and the record's conversation ends without one");
     return with_reasoning_as(options, answer.messages);
   }
-  if (!answer.prompt.empty())
-    return with_reasoning_as(options, {{ChatRole::kUser, answer.prompt},
-                                       {ChatRole::kAssistant, needed(answer.response, "a response")}});
-  needed(record.pytorch_code, "a task's code");
+  std::vector<ChatMessage> turns = turns_of_prompt(prompt_of(record, options));
+  if (!answer.prompt.empty()) {
+    turns.push_back({ChatRole::kAssistant, needed(answer.response, "a response")});
+    return with_reasoning_as(options, std::move(turns));
+  }
   needed(answer.program, "a program");
   const Prompt prompt = make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt);
   std::string response = expected_answer(prompt, answer.program);
   const bool reasons = !options.reasoning_opening.empty() || !options.reasoning_closing.empty();
-  if (reasons && !answer.reasoning.empty())
-    response = concat(options.reasoning_opening, answer.reasoning, options.reasoning_closing, response);
-  return {{ChatRole::kUser, prompt.text}, {ChatRole::kAssistant, std::move(response)}};
+  if (reasons && !answer.reasoning.empty()) {
+    // DICE's answers without reasoning begin with an empty part.
+    const std::string rest = parts_of(response).rest;
+    response = concat(options.reasoning_opening, answer.reasoning, options.reasoning_closing,
+                      rest.substr(rest.find_first_not_of('\n')));
+  }
+  turns.push_back({ChatRole::kAssistant, std::move(response)});
+  return turns;
 }
 
 void read_response(const std::string& response, Answer& answer) {

@@ -77,8 +77,11 @@ int64_t integer_label(const Record& record, const std::string& name);
 // Throws InputError "needs WHAT, and the record has none" if the text is empty.
 const std::string& needed(const std::string& text, const char* what);
 
-// The conversation of a record, which ends with an answer: its own, or made from its task and program. Throws
-// InputError if there is neither.
+// What a policy reads before the answer of a record without a conversation: the record's own prompt, or one
+// made from its task, with the chat template where its style has one. Throws InputError if there is neither.
+std::string prompt_of(const Record& record, const WritingOptions& options);
+// The conversation of a record, which ends with an answer: its own, or made from its task and program. Its
+// turns hold no chat template. Throws InputError if there is neither.
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options);
 // From a conversation what its last turn holds: reasoning between <think> and </think>, and the program. All
 // behind an opening mark is reasoning if no closing one follows.

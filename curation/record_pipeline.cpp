@@ -316,13 +316,20 @@ void Pipeline::run(const std::string& resolved_yaml, const std::string& only) {
     take(standing, steps_.size() - 1);
   }
   forget_from(steps_.size());  // steps that the configuration has no more
-  if (state_.steps.size() == steps_.size()) write_card();
+  if (has_finished()) write_card();
 }
 
 void Pipeline::write_card() const {
   const DataCard card = make_data_card(state_, yaml_, output_of(steps_.size() - 1, "records"));
   write_file_atomically(directory() / "card.md", card_text(card));
   write_file_atomically(directory() / "card.json", card.json.dump(2) + "\n");
+}
+
+bool Pipeline::has_finished() const { return state_.steps.size() == steps_.size(); }
+
+fs::path Pipeline::result() const {
+  BICRL_CHECK(!state_.steps.empty(), "the pipeline was not run");
+  return has_finished() ? directory() / "card.md" : output_of(state_.steps.size() - 1, "records");
 }
 
 std::string Pipeline::table() const { return step_table(state_.steps); }

@@ -42,6 +42,9 @@ class Pipeline {
 
   const std::filesystem::path& directory() const { return environment_.directory; }
   size_t size() const { return steps_.size(); }
+  // The data card of a pipeline whose steps have all come to their end, else the records of the last that
+  // has.
+  std::filesystem::path result() const;
   // A line for each step that has come to its end.
   std::string table() const;
 
@@ -57,6 +60,7 @@ class Pipeline {
   size_t first_to_take(const std::string& resolved_yaml) const;
   // Why a finished step does not stand any more; empty if it does.
   std::string damage_of(size_t index) const;
+  bool has_finished() const;
   void forget_from(size_t index);
   void take(size_t first, size_t last);
   void write_card() const;

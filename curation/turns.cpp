@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 
 #include "common/error.h"
 #include "common/json.h"
@@ -11,7 +13,33 @@ namespace {
 
 constexpr std::string_view kRoles[] = {"system", "user", "assistant"};  // as ChatRole has them
 
+// Takes `opening` and what follows up to `closing` from the text's beginning; nothing if it has another form.
+std::optional<std::string_view> taken_between(std::string_view& text, std::string_view opening,
+                                              std::string_view closing) {
+  if (!text.starts_with(opening)) return std::nullopt;
+  const size_t end = text.find(closing, opening.size());
+  if (end == text.npos) return std::nullopt;
+  const std::string_view between = text.substr(opening.size(), end - opening.size());
+  text.remove_prefix(end + closing.size());
+  return between;
+}
+
 }  // namespace
+
+std::vector<ChatMessage> turns_of_prompt(const std::string& prompt) {
+  std::vector<ChatMessage> turns;
+  std::string_view rest = prompt;
+  while (const auto role_name = taken_between(rest, kTurnOpening, "\n")) {
+    const auto role = std::ranges::find(kRoles, *role_name);
+    const bool is_answer_next = *role_name == "assistant" && rest.find_first_not_of('\n') == rest.npos;
+    if (is_answer_next && !turns.empty()) return turns;
+    const auto content = taken_between(rest, "", kTurnClosing);
+    if (role == std::end(kRoles) || !content || !rest.starts_with('\n')) break;
+    rest.remove_prefix(1);
+    turns.push_back({static_cast<ChatRole>(role - std::begin(kRoles)), std::string(*content)});
+  }
+  return {{ChatRole::kUser, prompt}};
+}
 
 std::vector<ChatMessage> turns_of(const nlohmann::json& list, const char* field) {
   if (!list.is_array() || list.empty())

@@ -7,9 +7,10 @@
 namespace bicrl::curation {
 
 CodePortrait portrait_of(const std::string& id, const nlohmann::json& tree, const nlohmann::json& function) {
-  CodePortrait portrait{.id = id, .text = "", .features = {}, .function = ""};
+  CodePortrait portrait{.id = id, .text = "", .features = {}, .function = "", .numbers = ""};
   if (tree.is_object() && tree.contains("features") && tree["features"].is_array()) {
     portrait.text = tree.value("text", "");
+    portrait.numbers = tree.value("numbers", "");
     for (const auto& feature : tree["features"])
       if (feature.is_number_unsigned()) portrait.features.push_back(feature.get<uint64_t>());
     std::sort(portrait.features.begin(), portrait.features.end());
@@ -38,6 +39,7 @@ double tree_similarity(const CodePortrait& one, const CodePortrait& other) {
 std::string likeness(const CodePortrait& one, const CodePortrait& other, double most_similarity) {
   if (!one.text.empty() && one.text == other.text) return "the same text but for names";
   if (!one.function.empty() && one.function == other.function) return "the same operators";
+  if (one.numbers != other.numbers) return "";
   const double similarity = tree_similarity(one, other);
   if (similarity <= most_similarity) return "";
   char words[32];

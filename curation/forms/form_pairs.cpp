@@ -20,11 +20,8 @@ class PairsForm : public Form {
     const std::vector<ChatMessage> turns = conversation_of(record, options);
     // Pairs made from a task keep its code, so that whoever trains on them can verify what is answered.
     nlohmann::ordered_json entry = {{"id", record.id}};
-    if (turns.size() == 2 && turns.front().role == ChatRole::kUser && record.answer.messages.empty()) {
-      entry["prompt"] = turns.front().content;
-    } else {
-      entry["prompt"] = chat_text({turns.begin(), turns.end() - 1});
-    }
+    entry["prompt"] = record.answer.messages.empty() ? prompt_of(record, options)
+                                                     : chat_text({turns.begin(), turns.end() - 1});
     entry["response"] = turns.back().content;
     if (!record.pytorch_code.empty()) entry["pytorch_code"] = record.pytorch_code;
     return entry;

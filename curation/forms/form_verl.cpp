@@ -43,12 +43,13 @@ class VerlForm : public Form {
     while (!question.empty() && question.back().role == ChatRole::kAssistant) question.pop_back();
     if (question.empty()) {
       needed(record.pytorch_code, "a task's code");
-      question = {{ChatRole::kUser,
-                   make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt).text}};
+      question =
+          turns_of_prompt(make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt).text);
     }
     const std::string truth = label_of(record, "ground_truth"), style = label_of(record, "style");
     nlohmann::ordered_json extra = {{"level", record.level}, {"original_prompt", record.pytorch_code}};
     for (const std::string& name : kExtra) extra[name] = label_of(record, name);
+    if (extra["entry_point"] == "" && !record.pytorch_code.empty()) extra["entry_point"] = "Model";
     const std::string source = label_of(record, "data_source"), ability = label_of(record, "ability");
     return {{"data_source", source.empty() ? record.provenance.source : source},
             {"prompt", turns_to_json(question)},

@@ -274,4 +274,7 @@ def read_function(code, shapes):
             found = by_operators(reference, reference.model, leaves, spec, values)
     except Exception:  # noqa: BLE001: not every module works without data
         return {}
-    return {"function": digest(found, [tuple(x.shape) for x in leaves if is_tensor(x)]) if shapes else found}
+    if not shapes:
+        return {"function": found}
+    sizes = [tuple(x.shape) for x in leaves if is_tensor(x)], sorted(tuple(x.shape) for x in reference.model.parameters())
+    return {"function": digest(found, *sizes)}

@@ -141,11 +141,22 @@ def features(tree):
     return sorted(found)
 
 
+def numbers_in(node):
+    """Numbers in the order of the text, with their signs."""
+    negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    number = node.operand if negated else node
+    if isinstance(number, ast.Constant):
+        is_number = isinstance(number.value, (int, float)) and not isinstance(number.value, bool)
+        return [-number.value if negated else number.value] if is_number else []
+    return [number for part in ast.iter_child_nodes(node) for number in numbers_in(part)]
+
+
 def read_tree(code, shapes):
-    """{"features": [...], "text": hash} or {"broken": why}"""
+    """{"features": [...], "text": hash} or {"broken": why}; if shapes matter, with the hash of all "numbers"."""
     try:
         tree = normalised(code, shapes)
         text = ast.unparse(ast.fix_missing_locations(tree))
-        return {"features": features(tree), "text": f"{hashed(text):014x}"}
+        found = {"features": features(tree), "text": f"{hashed(text):014x}"}
+        return {**found, "numbers": f"{hashed(repr(numbers_in(tree))):014x}"} if shapes else found
     except (SyntaxError, ValueError, RecursionError) as error:
         return {"broken": f"{type(error).__name__}: {error}"[:200]}

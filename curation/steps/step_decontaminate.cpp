@@ -26,7 +26,7 @@ class Decontaminate : public Step {
     InputFiles files = inputs_or_others(p, "against", environment.config_folder);
     files_ = std::move(files.found);
     missing_ = std::move(files.missing);
-    if (files_.empty()) p.reject("against", "name at least one file of an evaluation's tasks");
+    if (files_.empty()) p.reject_later("against", "name at least one file of an evaluation's tasks");
     match_shapes_ = p.choice("shapes", "ignore", {"ignore", "match"}) == "match";
     most_similarity_ = p.real("similarity", 0.9, 0, 1);
   }

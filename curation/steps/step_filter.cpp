@@ -13,7 +13,7 @@ class Filter : public Step {
   explicit Filter(const ConfigSection& p) {
     for (const ConfigSection& condition : p.sections("conditions"))
       conditions_.push_back(Condition::from_config(condition));
-    if (conditions_.empty()) p.reject("conditions", "a filter has at least one condition");
+    if (conditions_.empty()) p.reject_later("conditions", "a filter has at least one condition");
     keep_unknown_ = p.boolean("keep_unknown", false);
     known_.expect(conditions_);
   }

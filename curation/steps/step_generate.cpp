@@ -14,6 +14,7 @@
 #include "curation/generation_process.h"
 #include "curation/input_path.h"
 #include "curation/step.h"
+#include "curation/turns.h"
 
 namespace bicrl::curation {
 namespace {
@@ -106,7 +107,7 @@ class Generate : public Step {
     task.id = record.id;
     const std::string text =
         make_prompt(task, Stage::kEndToEnd, parse_prompt_style(style_), Scaffold::kPrompt).text;
-    return {{"id", record.id}, {"messages", Json::array({{{"role", "user"}, {"content", text}}})}};
+    return {{"id", record.id}, {"messages", turns_to_json(turns_of_prompt(text))}};
   }
 
   fs::path folder() const { return environment_.directory / "generation"; }

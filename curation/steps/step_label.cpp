@@ -29,7 +29,7 @@ class Label : public Step {
       classes_.push_back({item.required_text("name"), Condition::on_value(judged(), item)});
     known_.expect(value_);
     if (!average_over_.empty()) known_.expect(average_over_);
-    if (classes_.empty()) p.reject("classes", "name at least one class");
+    if (classes_.empty()) p.reject_later("classes", "name at least one class");
   }
 
   void take(Record record, Outlet& out) override {

@@ -1,7 +1,8 @@
-// Step `load`: records from data files, of one form or of the one that their first entry has. Records of an
-// earlier step come before them.
+// Step `load`: records from data files, of one form or of the one that the first entry of a known form has.
+// Records of an earlier step come before them.
 //   source, files (also folders and patterns), otherwise: files that are read where none of those is there,
 //   form, licence, limit tasks: files with the code of tasks, for entries that name theirs without it
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
@@ -22,17 +23,22 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kEpisodes = "episodes";
+constexpr size_t kMostWithoutForm = 100;  // entries at a file's beginning that may be broken
 
 class Load : public Step {
  public:
   Load(const ConfigSection& p, const StepEnvironment& environment) : environment_(environment) {
     InputFiles files = inputs_or_others(p, "files", environment.config_folder);
-    if (files.found.empty()) p.reject("files", "name at least one file");
+    if (files.found.empty()) p.reject_later("files", "name at least one file");
     files_ = std::move(files.found);
-    missing_ = std::move(files.missing);
-    for (const std::string& file : missing_)
-      log_info("load: ", file, " is not here", files.stand_in ? ": the files of 'otherwise' stand in" : "");
-    source_ = p.text("source", files_.front().stem().string());
+    std::string stand_ins;
+    for (const fs::path& file : files_)
+      if (files.stand_in) stand_ins += concat(stand_ins.empty() ? "; read instead: " : ", ", file.string());
+    for (const std::string& file : files.missing) {
+      notes_.push_back(concat(file, " is not here", stand_ins));
+      log_info("load: ", notes_.back());
+    }
+    source_ = p.text("source", files_.empty() ? "" : files_.front().stem().string());
     std::vector<std::string> forms = form_names();
     forms.push_back("auto");
     form_ = p.choice("form", "auto", forms);
@@ -67,7 +73,7 @@ class Load : public Step {
   }
   Json card() const override {
     Json card = {{"sources", sources_}};
-    if (!missing_.empty()) card["not_here"] = missing_;
+    if (!notes_.empty()) card["notes"] = notes_;
     return card;
   }
 
@@ -118,10 +124,9 @@ class Load : public Step {
       out.drop(concat(source_, " entry ", number), "broken entry",
                concat(file.filename().string(), ": ", reason));
     };
-    const auto take = [&](size_t number, const nlohmann::json& row) {
+    const auto take_entry = [&](size_t number, const nlohmann::json& row) {
       if (limit_ > 0 && loaded_ >= limit_) return;
-      last = static_cast<int64_t>(number);
-      if (progress.form.empty()) progress.form = form_of(row, file);
+      last = std::max(last, static_cast<int64_t>(number));
       const nlohmann::json entry = is_table(file) ? without_empty_fields(row) : row;
       Record record;
       std::vector<Record> further;
@@ -143,7 +148,19 @@ class Load : public Step {
       out.pass(std::move(record));
       for (Record& each : further) out.pass(std::move(each));
     };
+    std::vector<std::pair<size_t, nlohmann::json>> waiting;  // for the first entry that has a form
+    std::string why_no_form;
+    const auto take = [&](size_t number, const nlohmann::json& row) {
+      if (!progress.form.empty()) return take_entry(number, row);
+      if (limit_ > 0 && loaded_ >= limit_) return;
+      waiting.emplace_back(number, row);
+      progress.form = form_of(row, file, waiting.size(), why_no_form);
+      if (progress.form.empty()) return;
+      for (const auto& [first, entry] : waiting) take_entry(first, entry);
+      waiting.clear();
+    };
     read_entry_file(file, *environment_.services, {.take = take, .broken = broken});
+    if (!waiting.empty()) refuse_without_form(why_no_form);
     before_ += last;
     const bool is_full = limit_ > 0 && loaded_ >= limit_;
     // A rank of a run may have generated nothing in a step, or answers to tasks of another file alone.
@@ -170,9 +187,23 @@ class Load : public Step {
     if (progress.without_use > 0) sources_.back()["without_use"] = progress.without_use;
   }
 
-  // A file of other columns is one mistake, not one for each entry.
-  std::string form_of(const nlohmann::json& entry, const fs::path& file) const {
-    if (form_ == "auto") return detect_form(entry, file.string());
+  [[noreturn]] static void refuse_without_form(const std::string& why) {
+    throw InputError(concat(why, "; the key 'form' names the one that is meant"));
+  }
+
+  // The form of an entry, the last of so many; empty if it has none and a later one may have. `why_no_form`
+  // is said of the first. A file of other columns is one mistake, not one for each entry.
+  std::string form_of(const nlohmann::json& entry, const fs::path& file, size_t entries,
+                      std::string& why_no_form) const {
+    if (form_ == "auto") {
+      try {
+        return detect_form(entry, file.string());
+      } catch (const InputError& error) {
+        if (why_no_form.empty()) why_no_form = error.what();
+        if (is_table(file) || entries == kMostWithoutForm) refuse_without_form(why_no_form);
+        return "";
+      }
+    }
     if (!is_table(file)) return form_;
     std::string missing;
     for (const std::string& field : form_named(form_).fields())
@@ -264,7 +295,7 @@ class Load : public Step {
   std::string source_, form_, licence_;
   std::vector<fs::path> task_files_;
   TaskIndex tasks_;
-  std::vector<std::string> missing_;
+  std::vector<std::string> notes_;  // files that are not there
   std::string first_without_use_, first_broken_;
   int64_t limit_ = 0, loaded_ = 0;
   int64_t before_ = 0;  // numbers of entries of the files before

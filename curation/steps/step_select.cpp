@@ -31,7 +31,7 @@ class Select : public Step {
       or_when_.push_back(Condition::from_config(condition));
     if (best_.empty()) best_ = agree_;
     if (best_.empty() && keep_ > 0)
-      p.reject("best", "say which records are best, as in 'best: [highest speedup]'");
+      p.reject_later("best", "say which records are best, as in 'best: [highest speedup]'");
     if (keep_ == 0 && agree_.empty() && or_when_.empty())
       p.reject("keep", "0 keeps every record: say 'agree' or 'or_when', or how many");
     known_.expect(by_);

@@ -182,7 +182,7 @@ int run_curate_command(const CurateCommand& command) {
   services.write_logs_to(pipeline.directory());
   install_stop_handler("bicrl curate: stopping; the same command goes on");
   pipeline.run(document.resolved_yaml(), command.only);
-  std::cout << pipeline.table() << "\n" << (pipeline.directory() / "card.md").string() << "\n" << std::flush;
+  std::cout << pipeline.table() << "\n" << pipeline.result().string() << "\n" << std::flush;
   return static_cast<int>(ExitCode::kOk);
 }
 

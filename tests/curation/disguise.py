@@ -69,18 +69,10 @@ class Restructured(ast.NodeTransformer):
 
 
 class Larger(ast.NodeTransformer):
-    """Module-level numbers of 16 and more are doubled: every use follows."""
+    """Whole numbers of 16 and more are doubled."""
 
-    def visit_ClassDef(self, node):
-        return node
-
-    def visit_FunctionDef(self, node):
-        return node
-
-    def visit_Assign(self, node):
-        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, int) and node.value.value >= 16:
-            node.value = ast.Constant(node.value.value * 2)
-        return node
+    def visit_Constant(self, node):
+        return ast.Constant(node.value * 2) if type(node.value) is int and node.value >= 16 else node
 
 
 def renamed(code):
@@ -93,7 +85,15 @@ def restructured(code):
 
 
 def larger(code):
-    return ast.unparse(ast.fix_missing_locations(Larger().visit(ast.parse(code))))
+    """Numbers at module level, or those of get_inputs() where there are none: every use follows."""
+    tree = ast.parse(code)
+    for place in (ast.Assign, ast.FunctionDef):
+        for node in tree.body:
+            if isinstance(node, place) and getattr(node, "name", "get_inputs") == "get_inputs":
+                Larger().visit(node)
+        if ast.unparse(tree) != ast.unparse(ast.parse(code)):
+            return ast.unparse(ast.fix_missing_locations(tree))
+    sys.exit(f"no number of this task can be doubled:\n{code}")
 
 
 def wrapped(code):

@@ -3,8 +3,10 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "common/files/files.h"
 #include "curation/code/code_likeness.h"
@@ -44,8 +46,8 @@ class ScopedVariable {
 };
 
 TEST_CASE("tree similarity is the share of common features") {
-  const CodePortrait one{.id = "", .text = "a", .features = {1, 2, 2, 3}, .function = ""};
-  const CodePortrait other{.id = "", .text = "b", .features = {2, 2, 2, 4}, .function = ""};
+  const CodePortrait one{.id = "", .text = "a", .features = {1, 2, 2, 3}, .function = "", .numbers = ""};
+  const CodePortrait other{.id = "", .text = "b", .features = {2, 2, 2, 4}, .function = "", .numbers = ""};
   CHECK(tree_similarity(one, one) == 1);
   CHECK(tree_similarity(one, other) == 0.5);
   CHECK(tree_similarity(one, CodePortrait{}) == 0);
@@ -174,24 +176,61 @@ TEST_CASE("evaluation whose file is not there is named in the data card with wha
   CHECK_THAT(with, !ContainsSubstring("is not here"));
 }
 
-TEST_CASE("with shapes to match only tasks of the same shapes are an evaluation's") {
+// A task of which a number is a small part, after replacements.
+std::string long_task(const std::map<std::string, std::string>& replaced) {
+  std::string code =
+      "import torch\n\nrows = 16\ncolumns = 64\n\nclass Model(torch.nn.Module):\n"
+      "    def __init__(self, features):\n        super().__init__()\n"
+      "        self.first = torch.nn.Linear(features, features)\n"
+      "        self.second = torch.nn.Sequential(torch.nn.Linear(features, 48), torch.nn.Linear(48, "
+      "features))\n"
+      "    def forward(self, x):\n"
+      "        found = torch.relu(self.first(x)) * 2.0\n"
+      "        gate = torch.sigmoid(self.second(x))\n"
+      "        found = found * gate + torch.tanh(x)\n"
+      "        return torch.softmax(found, dim=-1)\n\n"
+      "def get_inputs():\n    return [torch.rand(rows, columns)]\n\n"
+      "def get_init_inputs():\n    return [columns]\n";
+  for (const auto& [before, now] : replaced)
+    for (size_t at = code.find(before); at != code.npos; at = code.find(before, at + now.size()))
+      code.replace(at, before.size(), now);
+  return code;
+}
+
+TEST_CASE("with shapes to match a task of other numbers is no copy of an evaluation's") {
   const TemporaryFolder folder;
-  const auto tasks = nlohmann::json::parse(read_file(kEvaluation));
-  std::string larger = tasks[0]["pytorch_code"];
-  larger.replace(larger.find("64, 128"), 7, "32, 256");
-  write_file_atomically(folder.path() / "two.json",
-                        nlohmann::json{{{"idx", 1}, {"level", 1}, {"pytorch_code", tasks[0]["pytorch_code"]}},
-                                       {{"idx", 2}, {"level", 1}, {"pytorch_code", larger}}}
-                            .dump());
+  const auto write = [&](const char* file, const std::vector<std::string>& codes) {
+    auto tasks = nlohmann::json::array();
+    for (const std::string& code : codes)
+      tasks.push_back({{"idx", tasks.size() + 1}, {"level", 1}, {"pytorch_code", code}});
+    write_file_atomically(folder.path() / file, tasks.dump());
+  };
+  write("evaluation.json", {long_task({})});
+  const std::vector<std::string> copies = {long_task({}), long_task({{"gate", "opening"}, {"first", "one"}}),
+                                           long_task({{"torch.tanh(x)", "torch.tanh(torch.relu(x))"}})};
+  std::vector<std::string> tasks = copies;
+  for (const auto& [before, now] : {std::pair("rows = 16", "rows = 32"),
+                                    {"columns = 64", "columns = 128"},
+                                    {"48", "96"},
+                                    {"2.0", "3.0"},
+                                    {"2.0", "-2.0"}})
+    tasks.push_back(long_task({{before, now}}));
+  tasks.push_back(long_task({{"rows = 16", "rows = 64"}, {"columns = 64", "columns = 16"}}));
+  write("tasks.json", tasks);
   BoxServices services;
-  for (const auto& [shapes, dropped] : {std::pair("ignore", 2), {"match", 1}}) {
+  const auto dropped = [&](const char* shapes) {
     const fs::path run = folder.path() / shapes;
     run_pipeline(concat("curation: {directory: ", run.string(), "}\nsteps:\n  - {step: load, files: [",
-                        (folder.path() / "two.json").string(), "]}\n  - {step: decontaminate, shapes: ",
-                        shapes, ", similarity: 0.99, against: [", kEvaluation.string(), "]}\n"),
+                        (folder.path() / "tasks.json").string(), "]}\n  - {step: decontaminate, shapes: ",
+                        shapes, ", against: [", (folder.path() / "evaluation.json").string(), "]}\n"),
                  services);
-    CHECK(lines_of(run / "audit/02-decontaminate.jsonl").size() == static_cast<size_t>(dropped));
-  }
+    std::set<std::string> ids;
+    for (const std::string& line : lines_of(run / "audit/02-decontaminate.jsonl"))
+      ids.insert(nlohmann::json::parse(line)["id"]);
+    return ids;
+  };
+  CHECK(dropped("ignore").size() == tasks.size());
+  CHECK(dropped("match") == std::set<std::string>{"tasks:1", "tasks:2", "tasks:3"});
 }
 
 }  // namespace

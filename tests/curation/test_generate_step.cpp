@@ -45,7 +45,7 @@ with open(keys["output"], "w") as out:
                 answer.update(task_id=name, text=f"```python\n{program}\n```", program=program)
             else:
                 asked = entry["messages"][0]["content"]
-                assert "class Model" in asked
+                assert "class Model" in asked and "<|im_" not in asked
                 text = f"<think>\nthink {sample}\n</think>\n\n```python\n{program}\n```" if sample == 0 else "no program"
                 answer.update(id=name, text=text)
             print(json.dumps(answer), file=out)

@@ -1,5 +1,6 @@
 // Step load: records of data files.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 #include <map>
@@ -16,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
 using testing::TemporaryFolder;
 
 // A pipeline that loads tasks.json of the folder.
@@ -39,6 +41,30 @@ TEST_CASE("broken entry among good ones leaves a decision, not the run") {
   REQUIRE(audit.size() == 2);
   CHECK_THAT(audit[0], ContainsSubstring("toy entry 2"));
   CHECK_THAT(audit[1], ContainsSubstring("level"));
+}
+
+TEST_CASE("broken entries at a file's beginning leave decisions, up to a hundred of them") {
+  const TemporaryFolder folder;
+  const auto load = [&](int broken, bool has_good) {
+    std::ofstream file(folder.path() / "tasks.json");
+    for (int i = 0; i < broken; ++i) file << "{\"foo\": 1}\n";
+    const nlohmann::json good = {{"idx", 7}, {"level", 1}, {"pytorch_code", module_named("#")}};
+    if (has_good) file << good.dump() << "\n" << good.dump() << "\n";
+    file.close();
+    fs::remove_all(folder.path() / "run");
+    FakeServices services;
+    run_pipeline(loads(folder.path()), services);
+    CHECK(lines_of(folder.path() / "run/audit/01-load.jsonl").size() == static_cast<size_t>(broken));
+    return lines_of(folder.path() / "run/records/01-load.jsonl").size();
+  };
+  CHECK(load(1, true) == 2);
+  CHECK_THAT(lines_of(folder.path() / "run/audit/01-load.jsonl")[0],
+             ContainsSubstring("toy entry 1") && ContainsSubstring("is missing"));
+  CHECK(load(99, true) == 2);
+  for (const auto& [broken, has_good] : {std::pair(100, true), {3, false}})
+    CHECK_THROWS_MATCHES(load(broken, has_good), InputError,
+                         MessageMatches(ContainsSubstring("its fields (foo) are those of no known form") &&
+                                        ContainsSubstring("the key 'form'")));
 }
 
 TEST_CASE("further programs of a task entry are loaded as records of their own") {
@@ -147,7 +173,11 @@ TEST_CASE("load reads other files where none of the published ones is there") {
   FakeServices services;
   run_pipeline(steps((folder.path() / "gone.json").string()), services);
   CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 4);
-  CHECK_THAT(read_file(folder.path() / "run/card.json"), ContainsSubstring("gone.json"));
+  for (const char* card : {"run/card.json", "run/card.md"})
+    CHECK_THAT(
+        read_file(folder.path() / card),
+        ContainsSubstring(concat((folder.path() / "gone.json").string(),
+                                 " is not here; read instead: ", (folder.path() / "tasks.json").string())));
   run_pipeline(steps((folder.path() / "here.json").string()), services);
   CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 7);
 }

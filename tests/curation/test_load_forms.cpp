@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files/files.h"
+#include "curation/form.h"
 #include "tests/curation/fake_services.h"
 #include "tests/curation/pipelines.h"
 #include "tests/support/support.h"
@@ -63,6 +64,40 @@ TEST_CASE("file of CUDA-L1 is loaded with tasks, programs and scores") {
   CHECK_FALSE(records[1].figures.contains("published_speedup"));
   CHECK(source["form"] == "cuda_l1");
   CHECK(source["broken"] == 1);
+}
+
+TEST_CASE("tasks of another source are written as verl and read again") {
+  Record record =
+      form_named("end_to_end")
+          .read({{"idx", 3}, {"level", 1}, {"pytorch_code", kCode}, {"raw_answer", ""}, {"cuda_code", ""}});
+  record.id = record.task_id = "s:3";
+  const Json entry = form_named("verl").write(record, {});
+  CHECK(entry["extra_info"]["entry_point"] == "Model");
+  CHECK(form_named("verl").read(entry).pytorch_code == kCode);
+}
+
+TEST_CASE("tasks of any source are written as cuda_l1 with ids of one type and read again") {
+  const TemporaryFolder folder;
+  Record published = form_named("cuda_l1").read(
+      {{"level_id", 1}, {"task_id", 3}, {"ref_code", kCode}, {"custom_code", kProgram}});
+  Record variant = published, other = published;
+  variant.labels.erase("published_task_id");
+  variant.task_id = "s:level_1_problem_3+1";
+  other.labels.erase("published_task_id");
+  other.task_id = "dice:74";
+  std::string lines;
+  for (Record* record : {&published, &variant, &other}) {
+    record->id = record->task_id;
+    const Json entry = form_named("cuda_l1").write(*record, {});
+    CHECK(entry["task_id"].is_string());
+    lines += entry.dump() + "\n";
+  }
+  const auto [records, source] = load(folder, "l1.jsonl", lines);
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].task_id == "s:level_1_problem_3");
+  CHECK(records[1].task_id == "s:s:level_1_problem_3+1");
+  CHECK(records[2].task_id == "s:dice:74");
+  CHECK(source["broken"] == 0);
 }
 
 TEST_CASE("file of KernelBench is loaded as a list and as the lines of the hub") {
