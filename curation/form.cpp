@@ -183,10 +183,13 @@ const std::string& needed(const std::string& text, const char* what) {
   return text;
 }
 
-std::string prompt_of(const Record& record, const WritingOptions& options) {
-  if (!record.answer.prompt.empty()) return record.answer.prompt;
+Prompt prompt_of_task(const Record& record, const WritingOptions& options) {
   needed(record.pytorch_code, "a task's code");
-  return make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt).text;
+  return make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt);
+}
+
+std::string prompt_of(const Record& record, const WritingOptions& options) {
+  return record.answer.prompt.empty() ? prompt_of_task(record, options).text : record.answer.prompt;
 }
 
 std::vector<ChatMessage> conversation_of(const Record& record, const WritingOptions& options) {
@@ -196,13 +199,14 @@ std::vector<ChatMessage> conversation_of(const Record& record, const WritingOpti
       throw InputError("needs an answer, and the record's conversation ends without one");
     return with_reasoning_as(options, answer.messages);
   }
-  std::vector<ChatMessage> turns = turns_of_prompt(prompt_of(record, options));
   if (!answer.prompt.empty()) {
+    std::vector<ChatMessage> turns = turns_of_prompt(answer.prompt);
     turns.push_back({ChatRole::kAssistant, needed(answer.response, "a response")});
     return with_reasoning_as(options, std::move(turns));
   }
+  const Prompt prompt = prompt_of_task(record, options);
   needed(answer.program, "a program");
-  const Prompt prompt = make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt);
+  std::vector<ChatMessage> turns = turns_of_prompt(prompt.text);
   std::string response = expected_answer(prompt, answer.program);
   const bool reasons = !options.reasoning_opening.empty() || !options.reasoning_closing.empty();
   if (reasons && !answer.reasoning.empty()) {

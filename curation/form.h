@@ -77,6 +77,9 @@ int64_t integer_label(const Record& record, const std::string& name);
 // Throws InputError "needs WHAT, and the record has none" if the text is empty.
 const std::string& needed(const std::string& text, const char* what);
 
+// What asks for a record's task, with the chat template where its style has one. Throws InputError if the
+// record has no code.
+Prompt prompt_of_task(const Record& record, const WritingOptions& options);
 // What a policy reads before the answer of a record without a conversation: the record's own prompt, or one
 // made from its task, with the chat template where its style has one. Throws InputError if there is neither.
 std::string prompt_of(const Record& record, const WritingOptions& options);

@@ -41,11 +41,7 @@ class VerlForm : public Form {
   nlohmann::ordered_json write(const Record& record, const WritingOptions& options) const override {
     std::vector<ChatMessage> question = record.answer.messages;
     while (!question.empty() && question.back().role == ChatRole::kAssistant) question.pop_back();
-    if (question.empty()) {
-      needed(record.pytorch_code, "a task's code");
-      question =
-          turns_of_prompt(make_prompt(record.task(), options.stage, options.style, Scaffold::kPrompt).text);
-    }
+    if (question.empty()) question = turns_of_prompt(prompt_of_task(record, options).text);
     const std::string truth = label_of(record, "ground_truth"), style = label_of(record, "style");
     nlohmann::ordered_json extra = {{"level", record.level}, {"original_prompt", record.pytorch_code}};
     for (const std::string& name : kExtra) extra[name] = label_of(record, name);

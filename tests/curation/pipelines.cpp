@@ -20,6 +20,11 @@ void write_tasks(const fs::path& file, int count) {
   write_file_atomically(file, tasks.dump(1));
 }
 
+std::string pipeline_of(const fs::path& folder, const std::string& steps, const std::string& directory) {
+  return concat("curation: {directory: ", (folder / directory).string(), "}\nsteps:\n",
+                "  - {step: load, files: [", (folder / "tasks.json").string(), "], source: toy}\n", steps);
+}
+
 void run_pipeline(const std::string& yaml, Services& services, const std::string& only) {
   const ConfigDocument document = ConfigDocument::from_text(yaml, "test.yaml");
   Pipeline pipeline(document.root(), "", services);

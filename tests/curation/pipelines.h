@@ -16,6 +16,11 @@ std::string module_named(const std::string& first_line);
 // A JSON list of `count` end-to-end tasks: "task 0"...
 void write_tasks(const std::filesystem::path& file, int count);
 
+// The configuration of a pipeline that loads tasks.json of the folder as `toy`, and goes on with `steps`. Its
+// files go to that directory of the folder.
+std::string pipeline_of(const std::filesystem::path& folder, const std::string& steps,
+                        const std::string& directory = "run");
+
 // Runs the pipeline of that configuration; `only` as in Pipeline::run().
 void run_pipeline(const std::string& yaml, Services& services, const std::string& only = "");
 

@@ -20,12 +20,6 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using testing::TemporaryFolder;
 
-// A pipeline that loads tasks.json of the folder.
-std::string loads(const fs::path& folder) {
-  return concat("curation: {directory: ", (folder / "run").string(), "}\nsteps:\n  - {step: load, files: [",
-                (folder / "tasks.json").string(), "], source: toy}\n");
-}
-
 TEST_CASE("broken entry among good ones leaves a decision, not the run") {
   const TemporaryFolder folder;
   const auto entry = [](int idx, const nlohmann::json& level) {
@@ -35,7 +29,7 @@ TEST_CASE("broken entry among good ones leaves a decision, not the run") {
                                               << entry(3, "x") << "\n"
                                               << entry(4, 1) << "\n";
   FakeServices services;
-  run_pipeline(loads(folder.path()), services);
+  run_pipeline(pipeline_of(folder.path(), ""), services);
   CHECK(lines_of(folder.path() / "run/records/01-load.jsonl").size() == 2);
   const auto audit = lines_of(folder.path() / "run/audit/01-load.jsonl");
   REQUIRE(audit.size() == 2);
@@ -53,7 +47,7 @@ TEST_CASE("broken entries at a file's beginning leave decisions, up to a hundred
     file.close();
     fs::remove_all(folder.path() / "run");
     FakeServices services;
-    run_pipeline(loads(folder.path()), services);
+    run_pipeline(pipeline_of(folder.path(), ""), services);
     CHECK(lines_of(folder.path() / "run/audit/01-load.jsonl").size() == static_cast<size_t>(broken));
     return lines_of(folder.path() / "run/records/01-load.jsonl").size();
   };
@@ -80,7 +74,7 @@ TEST_CASE("further programs of a task entry are loaded as records of their own")
        {{{"technique", "kernels=1"}, {"cuda_code", "d\n"}}, {{"cuda_code", "e\n"}, {"technique", "warp"}}}}};
   std::ofstream(folder.path() / "tasks.json") << nlohmann::json::array({entry});
   FakeServices services;
-  run_pipeline(loads(folder.path()), services);
+  run_pipeline(pipeline_of(folder.path(), ""), services);
   std::vector<Record> records;
   for (const std::string& line : lines_of(folder.path() / "run/records/01-load.jsonl"))
     records.push_back(record_from_line(line));

@@ -19,11 +19,6 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using testing::TemporaryFolder;
 
-std::string pipeline_of(const fs::path& folder, const std::string& steps) {
-  return concat("curation: {directory: ", (folder / "run").string(), "}\nsteps:\n  - {step: load, files: [",
-                (folder / "tasks.json").string(), "], source: toy}\n", steps);
-}
-
 std::string write_step(const std::string& file) {
   return concat("  - {step: write, file: ", file, ", form: end_to_end}\n");
 }

@@ -24,12 +24,6 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using testing::TemporaryFolder;
 
-std::string pipeline_of(const fs::path& folder, const std::string& steps,
-                        const std::string& directory = "run") {
-  return concat("curation: {directory: ", (folder / directory).string(), "}\nsteps:\n",
-                "  - {step: load, files: [", (folder / "tasks.json").string(), "], source: toy}\n", steps);
-}
-
 const std::string kAllSteps =
     "  - {step: check_tasks, refuse: [random]}\n"
     "  - {step: verify}\n"

@@ -15,11 +15,6 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using testing::TemporaryFolder;
 
-std::string pipeline_of(const fs::path& folder, const std::string& steps) {
-  return concat("curation: {directory: ", (folder / "run").string(), "}\nsteps:\n",
-                "  - {step: load, files: [", (folder / "tasks.json").string(), "], source: toy}\n", steps);
-}
-
 TEST_CASE("pipeline file with an unknown step or parameter names the nearest one") {
   const TemporaryFolder folder;
   write_tasks(folder.path() / "tasks.json", 2);
