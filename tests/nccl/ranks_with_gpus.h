@@ -20,7 +20,4 @@ struct GpuRanks {
 // Skips the running test, with the reason, unless there are so many ranks and a GPU for each.
 GpuRanks& gpu_ranks(int at_least);
 
-// What rank `rank` has in an operation, known to all; on the CPU.
-at::Tensor values_of(int rank, int64_t size, at::ScalarType type);
-
 }  // namespace bicrl::testing

@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "tests/trainer/ranks/exchanged_values.h"
 #include "trainer/ranks/entered_operations.h"
 #include "trainer/ranks/mpi/mpi_tensor_plane.h"
 #include "trainer/ranks/nccl/nccl_tensor_plane.h"
@@ -47,15 +48,6 @@ void meet(ControlPlane& control, TensorPlane& plane) {
 bool same_sum(const at::Tensor& a, const at::Tensor& b, int ranks) {
   if (ranks <= 2 || a.scalar_type() == at::kLong) return at::equal(a, b);
   return at::allclose(a, b, 1e-5, 1e-2);
-}
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 void check_sums(TensorPlane& plane, TensorPlane& mpi, at::Device device, int64_t size, at::ScalarType type) {

@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/rng.h"
+#include "tests/trainer/ranks/exchanged_values.h"
 #include "trainer/ranks/entered_operations.h"
 #include "trainer/ranks/measured_tensors.h"
 #include "trainer/ranks/mpi/mpi_communicator.h"
@@ -23,15 +23,6 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 constexpr double kPatience_s = 1;
-
-// What rank `rank` has in an operation, known to all.
-at::Tensor values_of(int rank, int64_t size, at::ScalarType type) {
-  at::Tensor x = at::empty({size}, at::kDouble);
-  RandomStream random(mix_key({17, static_cast<uint64_t>(rank), static_cast<uint64_t>(size)}));
-  auto* out = x.mutable_data_ptr<double>();
-  for (int64_t i = 0; i < size; ++i) out[i] = 1000 * random.normal();
-  return x.to(type);
-}
 
 at::Tensor sum_in_rank_order(int ranks, int64_t size, at::ScalarType type) {
   at::Tensor sum = values_of(0, size, type);
@@ -156,15 +147,6 @@ void check_overlap(TensorPlane& t) {
     CHECK(at::equal(tensors[static_cast<size_t>(i)], sum_in_rank_order(t.size(), n + i, at::kFloat)));
     CHECK(gathered[static_cast<size_t>(i)][16 * t.size() - 1].item<int64_t>() == 10 * i + t.size() - 1);
   }
-}
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 // The last rank does not come; the others say so, in time.
