@@ -1,6 +1,6 @@
 // How far the gradients of `trace`, `draws` and `exact` agree on the same responses, how much they vary, and
 // what they cost. Of runs without a learning rate, which sampled the same responses for different objectives:
-//   bench_exact_gradient CHECKPOINT RUN_OF_EXACT RUN_OF_DRAWS --steps 80 [--threads 8]
+//   bench_exact_gradient CHECKPOINT RUN_OF_EXACT RUN_OF_DRAWS --steps 80 [--threads 8] [--device cuda]
 // Steps are shared out among threads, each with a policy of its own; with one thread the seconds are a cost.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -82,7 +82,7 @@ class Bench {
  public:
   Bench(const PolicySource& source, const Tokenizer& tokenizer, int64_t threads) {
     for (int64_t i = 0; i < threads; ++i) policies_.push_back(make_policy(source, tokenizer, 1, 0));
-    allowed_ = allowed_ids(policies_.front().config(), tokenizer.size(), at::kCPU);
+    allowed_ = allowed_ids(policies_.front().config(), tokenizer.size(), policy_device(source, 0));
   }
 
   int64_t block_size() const { return policies_.front().config().block_size; }
@@ -192,10 +192,11 @@ void report_records(const char* name, const Steps& steps, int64_t block_size) {
 }
 
 void run(const std::string& checkpoint, const std::string& of_exact, const std::string& of_draws,
-         int64_t steps, int64_t threads) {
+         int64_t steps, int64_t threads, const std::string& device) {
   at::set_num_threads(1);
   PolicySource source;
   source.checkpoint = checkpoint;
+  source.device = device;
   const Tokenizer tokenizer = load_tokenizer(source);
   const Steps exact_steps = read_run(of_exact, steps), draws_steps = read_run(of_draws, steps);
   Bench bench(source, tokenizer, threads);
@@ -221,13 +222,14 @@ void run(const std::string& checkpoint, const std::string& of_exact, const std::
 
 int main(int argc, char** argv) {
   CLI::App app;
-  std::string checkpoint, of_exact, of_draws;
+  std::string checkpoint, of_exact, of_draws, device = "cpu";
   int64_t steps = 80, threads = 1;
   app.add_option("checkpoint", checkpoint)->required();
   app.add_option("of_exact", of_exact)->required();
   app.add_option("of_draws", of_draws)->required();
   app.add_option("--steps", steps);
   app.add_option("--threads", threads)->check(CLI::PositiveNumber);
+  app.add_option("--device", device);
   CLI11_PARSE(app, argc, argv);
-  bicrl::run(checkpoint, of_exact, of_draws, steps, threads);
+  bicrl::run(checkpoint, of_exact, of_draws, steps, threads, device);
 }
