@@ -1,7 +1,7 @@
 // Rule `progress`: a ladder below correctness, for policies that rarely compile, whose groups otherwise all
-// fail alike and teach nothing. A program earns the step it has come to: a program was found, it compiled,
-// its host part ran, its values were compared. What only seems to answer (a framework operator in a kernel's
-// place, a broken protocol, a success that was not confirmed) has failed, however far it came.
+// fail alike and teach nothing. A program earns the step it has come to: it came to the compiler, it
+// compiled, its host part ran, its values were compared. What only seems to answer (a framework operator in a
+// kernel's place, a broken protocol, a success that was not confirmed) has failed, however far it came.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -44,13 +44,15 @@ class ProgressRule : public RewardRule {
   static constexpr size_t kFailed = 0, kExtracted = 1, kCompiled = 2, kRecorded = 3, kRan = 4;
 
   // `reached` names the part in which a program failed, so the step below it is what it has done. Python that
-  // fails before it compiles anything has reached "record", too.
+  // fails before it compiles anything has reached "record", too. It earns nothing: a cold policy that was
+  // paid for it learnt to write Python that does not parse, which is easier than what compiles.
   static size_t step_of(const Verdict& verdict) {
     if (std::ranges::find(kNoAttempt, verdict.fault_class) != kNoAttempt.end()) return kFailed;
     if (verdict.outcome == Outcome::kGraded || verdict.trials_passed > 0 || verdict.reached == "time")
       return kRan;
     if (verdict.reached == "extract" || verdict.reached.empty()) return kFailed;
-    if (verdict.reached == "compile" || !verdict.compiled) return kExtracted;
+    if (verdict.reached == "compile") return kExtracted;
+    if (!verdict.compiled) return kFailed;
     return verdict.reached == "record" ? kCompiled : kRecorded;
   }
 

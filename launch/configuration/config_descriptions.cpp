@@ -344,9 +344,10 @@ constexpr ConfigDescription kDescriptions[] = {
     {"reward pass_rate: partial_weight", "Weight of the share of passed trials."},
     {"reward pass_rate: max_gain", "Cap of the speed-up minus 1."},
     {"reward progress: failed",
-     "Reward without a program, and of a program that leaves the kernel's work to others "
+     "Reward without a program, of Python that fails before anything compiles, and of a program that leaves "
+     "the kernel's work to others "
      "([rewards.md](rewards.md#rules))."},
-    {"reward progress: extracted", "Reward of a program that does not compile."},
+    {"reward progress: extracted", "Reward of a program that came to the compiler and does not compile."},
     {"reward progress: compiled", "Reward of one whose host part fails."},
     {"reward progress: recorded", "Reward of one whose kernels fail."},
     {"reward progress: ran", "Reward of one whose values were compared, and are wrong."},
