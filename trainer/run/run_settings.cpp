@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t kMany = 1'000'000'000;
 constexpr double kDay_s = 86400;
-constexpr int64_t kMaxStaleness = 8;  // decision 0138
 
 WarmUpSettings warm_up_from(const ConfigSection& section, const fs::path& config_folder, uint64_t seed) {
   WarmUpSettings warm_up;
@@ -163,19 +162,6 @@ const UpdaterSettings* first_updater(const RunSettings& settings) {
   return nullptr;
 }
 
-// Keys that a file may have with the value that says nothing.
-void refuse_of_split_runs(const ConfigSection& section, const std::string& placement) {
-  if (section.has("generator_ranks") && section.integer("generator_ranks", 0, 0, kMany) > 0)
-    section.refuse_without_effect("generator_ranks", placement == "auto"
-                                                         ? "with 'placement: auto', which chooses it"
-                                                         : "with 'placement: colocated', where every rank "
-                                                           "generates");
-  if (placement == "auto") return;
-  if (section.has("max_staleness") && section.integer("max_staleness", 0, 0, kMaxStaleness) > 0)
-    section.refuse_without_effect("max_staleness",
-                                  "with 'placement: colocated', where no rank generates while others train");
-}
-
 // Updates that take responses of an earlier version of the policy.
 void check_older_responses(const ConfigSection& root, const RunSettings& settings) {
   const bool all_can = std::ranges::all_of(settings.stages, [](const StageSettings& stage) {
@@ -228,6 +214,79 @@ TaskUse use_of_tasks(const RunSettings& settings) {
   return clamped ? TaskUse::kClampedInfilling : TaskUse::kAny;
 }
 
+void read_run(const ConfigSection& run, RunSettings& settings) {
+  settings.directory = run.required_text("directory");
+  settings.seed = static_cast<uint64_t>(run.integer("seed", 1, 0));
+  settings.threads_per_rank = run.integer("threads_per_rank", 1, 1, 1024);
+  settings.checkpoint_every_s = run.real("checkpoint_every_s", 60, 0);
+  settings.checkpoint_in_background = run.boolean("checkpoint_in_background", true);
+  settings.keep_checkpoints = run.integer("keep_checkpoints", 2, 1);
+  settings.samples_per_step = run.integer("samples_per_step", 2, 0);
+  settings.save_rollouts = run.boolean("save_rollouts", false);
+  settings.keep_all_texts = run.choice("keep_texts", "sampled", {"sampled", "all"}) == "all";
+  settings.max_skipped_updates = run.integer("max_skipped_updates", 10, 0);
+  settings.max_loss = run.real("max_loss", 1000, 0);
+  settings.max_unverified_share = run.real("max_unverified_share", 0.5, 0, 1);
+  settings.straggler_deadline_s = run.real("straggler_deadline_s", 0, 0, kDay_s);
+}
+
+void read_stages(const ConfigSection& root, const fs::path& config_folder, RunSettings& settings) {
+  for (const ConfigSection& section : root.sections("stages")) {
+    StageSettings stage = stage_from(section, root.section("rollout"), settings.seed);
+    stage.sources = sources_from(section, root.section("tasks"), settings.tasks, config_folder);
+    if (section.has("reward"))
+      stage.reward_file = existing_path(section, "reward", section.required_text("reward"), config_folder);
+    settings.stages.push_back(std::move(stage));
+  }
+}
+
+// The schedules of stages whose steps go on until enough groups have variance.
+void expect_refilled_groups(RunSettings& settings) {
+  const RefillSettings& refill = settings.curation.refill;
+  if (!refill.is_enabled()) return;
+  for (StageSettings& stage : settings.stages) {
+    // Kept groups of all that were asked, beside a surplus of the step before.
+    const int64_t groups = stage.advantage.keeps_equal ? refill.at_most + refill.informative_groups - 1
+                                                       : refill.informative_groups;
+    stage.updater.expect_responses(groups * stage.samples_per_task, stage.steps, stage.imitation.updates);
+  }
+}
+
+void read_split(const ConfigSection& root, RunSettings& settings) {
+  if (settings.tasks.synthetic)
+    settings.tasks.split = split_from(root.section("evaluation"), *settings.tasks.synthetic,
+                                      {SyntheticSplit::kDevelopment, SyntheticSplit::kTest});
+  else
+    root.section("evaluation")
+        .refuse_without_effect("split", "with tasks from files, which name what they hold out",
+                               root.section("tasks"));
+}
+
+void read_reward(const ConfigSection& root, const fs::path& config_folder, RunSettings& settings) {
+  const bool have_own =
+      !settings.stages.empty() && std::ranges::none_of(settings.stages, [](const StageSettings& stage) {
+        return stage.reward_file.empty();
+      });
+  if (have_own)
+    root.refuse_without_effect("reward", "where every stage has its own");
+  else if (!settings.stages.empty() || root.has("reward"))
+    settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
+}
+
+void read_replay_and_bench(const ConfigSection& root, const fs::path& config_folder, RunSettings& settings) {
+  settings.replay = ReplaySettings::from_config(root.section("replay"), config_folder);
+  settings.bench = BenchSettings::from_config(root.section("bench"), config_folder);
+  const bool is_replay = settings.replay.parts != RunParts::kWhole;
+  if (settings.bench.is_enabled() && is_replay)
+    root.section("bench").reject("programs", "has no effect in a replay");
+  if (settings.bench.is_enabled())
+    for (StageSettings& stage : settings.stages) stage.decoding.drawn = settings.bench.drawn;
+  if (settings.trainer.generator_ranks > 0 && is_replay)
+    root.section("trainer").reject("placement",
+                                   "'split' is for runs that generate and train, and a replay "
+                                   "does one of the two");
+}
+
 }  // namespace
 
 void WarmUpSettings::expect_pairs(int64_t pairs) {
@@ -243,109 +302,29 @@ Scaffold infilling_scaffold(const RunSettings& settings) {
   return settings.evaluation.decoding.scaffold;
 }
 
-// Beats come each second, later on a busy machine.
-constexpr double kShortestHeartbeat_s = 5;
-
-TrainerSettings TrainerSettings::from_config(const ConfigSection& section) {
-  TrainerSettings settings;
-  const std::string placement = section.choice("placement", "colocated", {"colocated", "split", "auto"});
-  const bool split = placement == "split";
-  settings.chooses_placement = placement == "auto";
-  if (!split) refuse_of_split_runs(section, placement);
-  if (split) settings.generator_ranks = section.integer("generator_ranks", 1, 1, kMany);
-  settings.max_staleness = section.integer("max_staleness", 0, 0, kMaxStaleness);
-  const std::string stage = section.choice("sharding_stage", "auto", {"auto", "0", "1", "2", "3"});
-  if (stage != "auto") settings.sharding = Sharding{std::stoll(stage)};
-  const std::string recompute = section.choice("recompute", "auto", {"auto", "none", "selective", "full"});
-  if (recompute != "auto") settings.recompute = recompute_named(recompute);
-  settings.deterministic = section.boolean("deterministic", settings.deterministic);
-  settings.wait_limit_s = section.real("wait_limit_s", settings.wait_limit_s, 1);
-  settings.heartbeat_limit_s = section.real("heartbeat_limit_s", settings.heartbeat_limit_s, 0);
-  if (settings.heartbeat_limit_s > 0 && settings.heartbeat_limit_s < kShortestHeartbeat_s)
-    section.reject("heartbeat_limit_s", concat("must be 0 (none) or at least ", kShortestHeartbeat_s));
-  return settings;
-}
-
-Placement TrainerSettings::placement(int ranks) const {
-  if (generator_ranks == 0) return Placement::colocated(ranks);
-  if (generator_ranks >= ranks)
-    throw InputError(concat("trainer.placement: split with ", generator_ranks,
-                            " generator_ranks needs at least ", generator_ranks + 1,
-                            " ranks, and the run has ", ranks,
-                            ": start more (mpirun -np), or use placement=colocated"));
-  return Placement::split(ranks, static_cast<int>(generator_ranks));
-}
-
 RunSettings RunSettings::from_config(const ConfigSection& root, const fs::path& config_folder) {
   RunSettings settings;
-  const ConfigSection run = root.section("run");
-  settings.directory = run.required_text("directory");
-  settings.seed = static_cast<uint64_t>(run.integer("seed", 1, 0));
-  settings.threads_per_rank = run.integer("threads_per_rank", 1, 1, 1024);
-  settings.checkpoint_every_s = run.real("checkpoint_every_s", 60, 0);
-  settings.checkpoint_in_background = run.boolean("checkpoint_in_background", true);
-  settings.keep_checkpoints = run.integer("keep_checkpoints", 2, 1);
-  settings.samples_per_step = run.integer("samples_per_step", 2, 0);
-  settings.save_rollouts = run.boolean("save_rollouts", false);
-  settings.keep_all_texts = run.choice("keep_texts", "sampled", {"sampled", "all"}) == "all";
-  settings.max_skipped_updates = run.integer("max_skipped_updates", 10, 0);
-  settings.max_loss = run.real("max_loss", 1000, 0);
-  settings.max_unverified_share = run.real("max_unverified_share", 0.5, 0, 1);
-  settings.straggler_deadline_s = run.real("straggler_deadline_s", 0, 0, kDay_s);
+  read_run(root.section("run"), settings);
   settings.policy = PolicySource::from_config(root.section("policy"), config_folder);
   const bool has_pairs = root.section("warm_up").section("pairs").has("sources");
   settings.tasks = TaskSource::from_config(root.section("tasks"), config_folder,
                                            /*needs_training=*/!has_pairs || !root.sections("stages").empty());
   settings.warm_up = warm_up_from(root.section("warm_up"), config_folder, settings.seed);
-  const ConfigSection rollout = root.section("rollout");
-  const DecodingSettings decoding = DecodingSettings::from_config(rollout);
-  for (const ConfigSection& section : root.sections("stages")) {
-    StageSettings stage = stage_from(section, rollout, settings.seed);
-    stage.sources = sources_from(section, root.section("tasks"), settings.tasks, config_folder);
-    if (section.has("reward"))
-      stage.reward_file = existing_path(section, "reward", section.required_text("reward"), config_folder);
-    settings.stages.push_back(std::move(stage));
-  }
-  settings.best_metric = best_metric_from(run.section("keep_best"), !settings.stages.empty(), root);
+  const DecodingSettings decoding = DecodingSettings::from_config(root.section("rollout"));
+  read_stages(root, config_folder, settings);
+  settings.best_metric =
+      best_metric_from(root.section("run").section("keep_best"), !settings.stages.empty(), root);
   settings.trainer = TrainerSettings::from_config(root.section("trainer"));
   settings.curation = CurationSettings::from_config(root.section("curation"));
-  if (const RefillSettings& refill = settings.curation.refill; refill.is_enabled())
-    for (StageSettings& stage : settings.stages) {
-      // Kept groups of all that were asked, beside a surplus of the step before.
-      const int64_t groups = stage.advantage.keeps_equal ? refill.at_most + refill.informative_groups - 1
-                                                         : refill.informative_groups;
-      stage.updater.expect_responses(groups * stage.samples_per_task, stage.steps, stage.imitation.updates);
-    }
+  expect_refilled_groups(settings);
   const bool infills = std::ranges::any_of(settings.stages, [](const StageSettings& stage) {
     return stage.stage == Stage::kInfilling && stage.steps > 0;
   });
   settings.evaluation = evaluation_from(root, decoding, infills, settings.warm_up);
   settings.tasks.use = use_of_tasks(settings);
-  if (settings.tasks.synthetic)
-    settings.tasks.split = split_from(root.section("evaluation"), *settings.tasks.synthetic,
-                                      {SyntheticSplit::kDevelopment, SyntheticSplit::kTest});
-  else
-    root.section("evaluation")
-        .refuse_without_effect("split", "with tasks from files, which name what they hold out",
-                               root.section("tasks"));
-  const bool have_own =
-      !settings.stages.empty() && std::ranges::none_of(settings.stages, [](const StageSettings& stage) {
-        return stage.reward_file.empty();
-      });
-  if (have_own)
-    root.refuse_without_effect("reward", "where every stage has its own");
-  else if (!settings.stages.empty() || root.has("reward"))
-    settings.reward_file = existing_path(root, "reward", root.required_text("reward"), config_folder);
-  settings.replay = ReplaySettings::from_config(root.section("replay"), config_folder);
-  settings.bench = BenchSettings::from_config(root.section("bench"), config_folder);
-  if (settings.bench.is_enabled() && settings.replay.parts != RunParts::kWhole)
-    root.section("bench").reject("programs", "has no effect in a replay");
-  if (settings.bench.is_enabled())
-    for (StageSettings& stage : settings.stages) stage.decoding.drawn = settings.bench.drawn;
-  if (settings.trainer.generator_ranks > 0 && settings.replay.parts != RunParts::kWhole)
-    root.section("trainer").reject("placement",
-                                   "'split' is for runs that generate and train, and a replay "
-                                   "does one of the two");
+  read_split(root, settings);
+  read_reward(root, config_folder, settings);
+  read_replay_and_bench(root, config_folder, settings);
   check_older_responses(root, settings);
   check_kept_groups(root, settings);
   settings.verifier = VerifierClientOptions::from_config(root.section("verifier"));
