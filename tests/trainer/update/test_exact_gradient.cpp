@@ -362,6 +362,9 @@ TEST_CASE("draws and exact have the gradient of the expected reward where trace 
   SECTION("dynamic, a clamp") {
     c = {.block_size = 3, .prompt_tokens = 4, .new_tokens = 2, .delimiter = "\""};
   }
+  SECTION("static, a clamp") {
+    c = {.block_size = 3, .strategy = kStatic, .prompt_tokens = 4, .new_tokens = 2, .delimiter = "\""};
+  }
   for (c.seed = 1; c.seed <= 3; ++c.seed) {
     INFO("seed " << c.seed);
     check_exact(c);
@@ -412,6 +415,15 @@ TEST_CASE("accepted tokens alone are exact where acceptance does not go by confi
   CHECK(cosine(exact, expected) > 0.999995);
   Enumeration none(c, CandidateTerms::kNone);
   CHECK(relative_difference(none.expected_gradient("trace"), exact) < 1e-9);
+  for (const int64_t steps : {2, 3})
+    for (const std::string objective : {"draws", "exact"}) {
+      INFO(objective << " with " << steps << " steps");
+      Case quota = c;
+      quota.steps = steps;
+      const Figures f = figures_of(quota, objective);
+      CHECK(f.cosine > 0.999995);
+      CHECK(f.score < 1e-3);
+    }
   // With tokens behind an end, which positions before it have seen, trace is not.
   c.has_end = true;
   c.seed = 2;  // whose policy lets them matter
