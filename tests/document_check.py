@@ -22,7 +22,7 @@ EXAMPLE = re.compile(r"^```cpp\n(.*?)^```\s+(?:\d+\. )?Write it as `([^`]+)`", r
 
 # Reads of a configuration's keys. policy/ reads config.json and tokenizers in the same way.
 ACCESSOR = r'\.(?:integer|real|boolean|text|required_text|choice|texts|integers|integers_or)\("([a-z_0-9]+)"'
-ROOMS = ("common", "verdict", "tasks", "sandbox", "reward", "rollout", "trainer", "launch")
+ROOMS = ("common", "verdict", "tasks", "sandbox", "reward", "episode", "rollout", "trainer", "launch")
 
 
 def configuration_readers():
@@ -99,6 +99,11 @@ def main():
         keys += re.findall(r'\{\.key = "([a-z_0-9]+)"', objective.read_text())
     assert {"reward_mean", "updates", "clip_share", "train_mfu", "collectives"} <= set(keys), keys
     findings += missing(keys, "docs/metrics.md", "key")
+
+    steps = {key for file in (ROOT / "curation").rglob("*.cpp") for key in re.findall(ACCESSOR, file.read_text())}
+    assert {"records", "unverified"} <= steps, steps
+    parts = {part for name in in_code("docs/curation.md") for part in name.split(".")}
+    findings += [f"docs/curation.md: no key {key}" for key in sorted(steps - parts)]
 
     classes = re.findall(r'^    \{FaultClass::k\w+, "([a-z_]+)",', read("verdict/fault/fault_class.cpp"), flags=re.M)
     assert {"compile", "race", "unconfirmed"} <= set(classes), classes
