@@ -93,6 +93,7 @@ def main():
 
     keys = re.findall(r'\{"([a-z_0-9]+)", (?:m\.|r\.|figures\.)', read("trainer/run/reports/step_metrics.cpp"))
     keys += re.findall(r'json\["([a-z_0-9]+)"\]', read("trainer/run/reports/step_metrics.cpp"))
+    keys += re.findall(r'StepSecondsField\{"([a-z_0-9]+)"', read("trainer/run/reports/step_metrics.h"))
     for table in ("episode/figures.h", "trainer/update/update_figures.h"):
         keys += re.findall(r'X\(k\w+, "([a-z_0-9]+)"', read(table))
     for objective in sorted((ROOT / "trainer/update/objective").glob("*.cpp")):

@@ -146,12 +146,8 @@ StepMetrics RunStepper::close(Phase& phase, const PhaseStep& taken, StepAgreemen
     updates.push_back(std::move(figures));
     metrics.load.seconds_of_ranks.push_back(rank.seconds);
     StepSeconds& slowest = metrics.seconds;
-    slowest.rollout = std::max(slowest.rollout, rank.seconds.rollout);
-    slowest.verify_wait = std::max(slowest.verify_wait, rank.seconds.verify_wait);
-    slowest.exchange = std::max(slowest.exchange, rank.seconds.exchange);
-    slowest.train = std::max(slowest.train, rank.seconds.train);
-    slowest.collectives = std::max(slowest.collectives, rank.seconds.collectives);
-    slowest.step = std::max(slowest.step, rank.seconds.step);
+    for (const StepSecondsField& field : kStepSeconds)
+      slowest.*field.value = std::max(slowest.*field.value, rank.seconds.*field.value);
     metrics.saving.stall = std::max(metrics.saving.stall, rank.saving.stall);
     metrics.saving.write = std::max(metrics.saving.write, rank.saving.write);
     metrics.load.memory_peak_bytes = std::max(metrics.load.memory_peak_bytes, rank.memory_peak_bytes);

@@ -39,16 +39,9 @@ std::string time_part(const StepMetrics& m) {
 // Where the time of each rank goes.
 nlohmann::json seconds_by_rank(const StepMetrics& m) {
   nlohmann::json json;
-  for (const StepSeconds& rank : m.load.seconds_of_ranks) {
-    if (m.responses) {
-      json["rollout"].push_back(rank.rollout);
-      json["verify_wait"].push_back(rank.verify_wait);
-      json["exchange"].push_back(rank.exchange);
-    }
-    json["train"].push_back(rank.train);
-    json["collectives"].push_back(rank.collectives);
-    json["step"].push_back(rank.step);
-  }
+  for (const StepSeconds& rank : m.load.seconds_of_ranks)
+    for (const StepSecondsField& field : kStepSeconds)
+      if (m.responses || !field.of_responses) json[field.key].push_back(rank.*field.value);
   return json;
 }
 

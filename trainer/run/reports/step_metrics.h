@@ -1,11 +1,13 @@
 // What one training step reports: on the terminal as one line, in metrics.jsonl as one entry.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/field_count.h"
 #include "episode/figures.h"
 #include "reward/advantage.h"
 #include "trainer/ranks/measured_tensors.h"
@@ -22,6 +24,20 @@ struct StepSeconds {
   double collectives = 0;  // of all of it: in which the rank waited for tensors of other ranks
   double step = 0;
 };
+
+// All of them, as `rank_seconds` of metrics.jsonl has them.
+struct StepSecondsField {
+  const char* key;
+  double StepSeconds::*value;
+  bool of_responses;  // steps without responses have none
+};
+inline constexpr std::array kStepSeconds = {StepSecondsField{"rollout", &StepSeconds::rollout, true},
+                                            StepSecondsField{"verify_wait", &StepSeconds::verify_wait, true},
+                                            StepSecondsField{"exchange", &StepSeconds::exchange, true},
+                                            StepSecondsField{"train", &StepSeconds::train, false},
+                                            StepSecondsField{"collectives", &StepSeconds::collectives, false},
+                                            StepSecondsField{"step", &StepSeconds::step, false}};
+static_assert(kStepSeconds.size() == field_count<StepSeconds>(), "a new time needs a row here");
 
 // Wall-clock seconds for checkpoints since the step before, of the slowest rank.
 struct CheckpointSeconds {
