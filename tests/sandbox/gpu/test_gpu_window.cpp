@@ -146,7 +146,7 @@ TEST_CASE("a window of a device that was throttled is repeated, and says why") {
   CHECK(measured.at("device").at("slowed_by") == "");
 }
 
-TEST_CASE("a machine without NVML is told so, and times all the same") {
+TEST_CASE("a machine without NVML reports it and measures times all the same") {
   DeviceMonitor nowhere("ffff:ff:ff.0");
   CHECK_FALSE(nowhere.problem().empty());
   const timing::DeviceHealth health = nowhere.look();
@@ -154,7 +154,7 @@ TEST_CASE("a machine without NVML is told so, and times all the same") {
   CHECK(health.unknown_because == nowhere.problem());
 }
 
-TEST_CASE("what beats the device's memory has no times, and the reason is told", "[gpu]") {
+TEST_CASE("a program that beats the device's memory has no times, and the reason is reported", "[gpu]") {
   const TimingResult result = time(timing_backend(), {.least_read_bytes = 1ull << 40});
   CHECK(!result.end);
   CHECK_THAT(result.untimed, ContainsSubstring("that the device's memory takes"));

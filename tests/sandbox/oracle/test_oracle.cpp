@@ -43,7 +43,7 @@ double deviation(const std::vector<float>& values) {
 }
 
 TEST_CASE(
-    "draws are the reference's answers on inputs that differ from draw to draw and from start to start") {
+    "expected outputs are the reference's answers to inputs that differ between samples and between starts") {
   const std::string code = task_code("return torch.relu(x) + 1", "[torch.randn(4, 8)]");
   const auto opened = patient_oracle().open(code, 4);
   const auto answers = opened->answers();
@@ -78,7 +78,7 @@ TEST_CASE(
   CHECK(patient_oracle().open(code, 4) == reopened);
 }
 
-TEST_CASE("where programs are costed there is a plain draw and one of another kind, of the larger inputs") {
+TEST_CASE("programs are costed on a plain input sample and one of another kind, both of the larger inputs") {
   const std::string code = task_code("return torch.tanh(x)", "[torch.randn(4, 8)]") +
                            "\ndef get_costing_inputs():\n    return [torch.randn(300, 8)]\n";
   const auto given = patient_oracle().open(code, 4);
@@ -103,7 +103,7 @@ TEST_CASE("where programs are costed there is a plain draw and one of another ki
       patient_oracle().open(task_code("return x + 1", "[torch.randn(4)]"), 4)->spec()->has_costing_inputs);
 }
 
-TEST_CASE("each verification holds a draw of each kind, in rotation") {
+TEST_CASE("each verification holds an input sample of each kind, in rotation") {
   const auto opened = patient_oracle().open(task_code("return torch.tanh(x)", "[torch.randn(64, 64)]"), 4);
   const auto answers = opened->answers();
   REQUIRE(answers);
@@ -143,7 +143,7 @@ TEST_CASE("what the kinds are") {
   CHECK(zeros < 40 * 64);
 }
 
-TEST_CASE("a structured draw holds rows of every pattern") {
+TEST_CASE("a structured input sample holds rows of every pattern") {
   const auto opened =
       patient_oracle().open(task_code("return torch.softmax(x, -1)", "[torch.randn(44, 64)]"), 4);
   const auto answers = opened->answers();
@@ -195,12 +195,12 @@ TEST_CASE("constructors' arguments arrive as they were") {
                       {testing::source_path("sandbox/runtimes").string()});
 }
 
-TEST_CASE("structured draws are cut where the reference's answers come apart") {
+TEST_CASE("structured input samples are cut where the reference's answers come apart") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/patterns_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }
 
-TEST_CASE("draws keep what inputs are by nature") {
+TEST_CASE("input samples keep the invariants of a task's inputs") {
   const std::string code =
       "import torch, torch.nn as nn\nclass Model(nn.Module):\n"
       "    def forward(self, t, s, p, q, m, n):\n"
@@ -230,12 +230,12 @@ TEST_CASE("draws keep what inputs are by nature") {
   }
 }
 
-TEST_CASE("inputs that a task gives alike every time are drawn") {
+TEST_CASE("inputs that a task gives alike every time are sampled all the same") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/literals_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }
 
-TEST_CASE("all draws keep a symmetry or an order that inputs have under every seed") {
+TEST_CASE("all input samples keep a symmetry or an order that inputs have under every seed") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/structure_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }
@@ -245,12 +245,12 @@ TEST_CASE("a small element's own error counts as that of its octave") {
                       {testing::source_path("sandbox/runtimes").string()});
 }
 
-TEST_CASE("programs whose exp() is off by two units in the last place are right") {
+TEST_CASE("programs whose exp() is off by two units in the last place are correct") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/rounding_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }
 
-TEST_CASE("what is drawn holds answers that are no numbers where the task's own inputs have them") {
+TEST_CASE("input samples hold answers that are no numbers where the task's own inputs have them") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/not_finite_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }
@@ -326,7 +326,7 @@ TEST_CASE("integers may differ where rounding decides") {
   CHECK(plain.expected[0].allowance == std::string(1000, '\0') + '\1');
 }
 
-TEST_CASE("parameters that constructors leave at constants are drawn, and told") {
+TEST_CASE("parameters that constructors leave at constants are sampled and reported") {
   const std::string code = task_code(
       "return F.layer_norm(x, (32,), self.n.weight, self.n.bias) * self.s + self.e", "[torch.randn(16, 32)]",
       "self.n = nn.LayerNorm(32); self.s = nn.Parameter(torch.ones(1)); self.register_buffer('e', "
@@ -350,7 +350,7 @@ TEST_CASE("parameters that constructors leave at constants are drawn, and told")
   CHECK(away / 32 > 0.1);
 }
 
-TEST_CASE("a candidate's model gets the drawn values whatever it calls its parameters") {
+TEST_CASE("a candidate's model gets the oracle's parameter values whatever it calls its parameters") {
   testing::run_python(testing::source_path("tests/sandbox/recorder/parameters_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }

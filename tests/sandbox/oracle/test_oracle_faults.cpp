@@ -19,7 +19,7 @@ std::string fault_of(const std::string& code, Oracle& of = patient_oracle()) {
   return opened->failure().kind + ": " + opened->failure().reason;
 }
 
-TEST_CASE("draws stay where the reference is finite") {
+TEST_CASE("input samples stay where the reference is finite") {
   const auto opened =
       patient_oracle().open(task_code("return torch.log(1 - x)", "[torch.rand(64) * 0.5]"), 3);
   const auto answers = opened->answers();
@@ -70,7 +70,7 @@ TEST_CASE("types of elements that the sandbox does not have are faults of the ta
         "unsupported_type: tensors of torch.float8_e4m3fnuz are not supported");
 }
 
-TEST_CASE("a task that any program passes without computing is at fault") {
+TEST_CASE("a task that any program passes without computing is invalid") {
   const std::string x = "[torch.randn(16, 64)]";
   const auto fault = [&](const std::string& forward, const std::string& inputs,
                          const std::string& init = "") {
@@ -97,7 +97,7 @@ TEST_CASE("a task that any program passes without computing is at fault") {
   CHECK(fault("return torch.softmax(x, -1).sum(-1)", x).starts_with("trivial"));
 }
 
-TEST_CASE("a literal that the reference takes as it is given, and drawn only now and then, is no fault") {
+TEST_CASE("a literal input that the reference refuses changed, or takes only in some changes, is no fault") {
   const std::pair<const char*, const char*> tasks[] = {
       {"return torch.linalg.solve(x.round(), y)",
        "[torch.tensor([[2.0, 1.0], [1.0, 3.0]]), torch.randn(2, 2)]"},
@@ -187,14 +187,14 @@ TEST_CASE("faults of a task name their cause and are not the candidate's") {
   CHECK(memory.find("memory") != std::string::npos);
 }
 
-TEST_CASE("a task that says less than it must of its answers is at fault") {
+TEST_CASE("a task whose answers are described only in part is invalid") {
   const std::string patch =
       "import sys\nsys.modules['oracle_checks'].Findings.without_computing = lambda self: []\n";
   CHECK(fault_of(patch + task_code("return 2 * x", "[torch.randn(9)]")).find("not of all of them") !=
         std::string::npos);
 }
 
-TEST_CASE("a task that is too large for this machine is told before any program is run on it") {
+TEST_CASE("a task that is too large for this machine is reported before any program is run on it") {
   const auto too_large = [](Oracle& oracle, const std::string& code) {
     const auto opened = oracle.open(code, 4);
     CHECK(opened->spec() == nullptr);
@@ -211,7 +211,7 @@ TEST_CASE("a task that is too large for this machine is told before any program 
             .find("its outputs take") != std::string::npos);
 }
 
-TEST_CASE("a task whose reference does more than a run may do is at fault, unless it multiplies zeros") {
+TEST_CASE("a task whose reference does more than a run may do is invalid, unless it multiplies zeros") {
   OracleOptions options = oracle_options(600);
   options.most_lane_operations = uint64_t{1} << 29;
   static Oracle weak(testing::box_host(), python_install(), options);

@@ -55,7 +55,7 @@ TEST_CASE("a sound pipeline passes its canaries, again and again") {
   }
 }
 
-TEST_CASE("a verifier that finds everything right, wrong or dead fails its canaries") {
+TEST_CASE("a verifier that grades every program correct, incorrect or dead fails its canaries") {
   CHECK(complaint(graded(""), graded("wrong_value")).empty());
   CHECK_THAT(complaint(graded(""), graded("")),
              ContainsSubstring("an incorrect program is not graded as incorrect"));

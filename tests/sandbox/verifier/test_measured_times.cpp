@@ -94,7 +94,7 @@ struct Measuring {
 
 }  // namespace
 
-TEST_CASE("a correct program is timed on draws of its own, which are checked") {
+TEST_CASE("a correct program is timed on test inputs of its own, and its answers to them are checked") {
   Measuring measuring;
   const Verdict v = measuring.verify(kTask, program());
   INFO(v.diagnostics);

@@ -51,7 +51,8 @@ TEST_CASE("a correct program has a modelled time beside its reference's") {
   }
 }
 
-TEST_CASE("a wrong program has none, and neither has a right one that nobody asks about") {
+TEST_CASE(
+    "an incorrect program has no modelled time, and neither has a correct one that is not to be timed") {
   const Verdict wrong = timed("sandbox/candidates", "wrong_nan");
   CHECK_FALSE(wrong.correct);
   CHECK(wrong.clock == kModelClock);

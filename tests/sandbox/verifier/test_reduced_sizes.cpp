@@ -112,7 +112,7 @@ TEST_CASE("a task that fits is judged at its own size unless reduced ones are as
   CHECK_FALSE(verify(exact, {.size = SizePolicy::kReduced}, fits).correct);
 }
 
-TEST_CASE("values that are wrong at reduced sizes are wrong") {
+TEST_CASE("values that are incorrect at reduced sizes make a program incorrect") {
   check_refused({.end = "n / 4 * 4"}, "wrong_value");
   check_refused({.end = "(n < 256 ? n : 256)"}, "wrong_value");
   check_refused({.row = "blockIdx.x + 1 - (blockIdx.x + 1 == rows)"}, "uninitialised");

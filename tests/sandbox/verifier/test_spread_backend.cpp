@@ -152,7 +152,7 @@ TEST_CASE("what comes while no device works waits for one, unless it is stopped"
   CHECK(host.scripts[0]->plans == 2);
 }
 
-TEST_CASE("devices of one model are told together, of several models refused") {
+TEST_CASE("devices of one model are reported together, and devices of several models are refused") {
   const Host host(2);
   CHECK(host.backend->features().name == "model");
   CHECK(host.backend->features().present == std::vector<std::string>{"device 0", "alike", "device 1"});

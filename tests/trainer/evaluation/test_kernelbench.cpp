@@ -115,7 +115,7 @@ TEST_CASE("the script computes our figures from our files, whatever was graded")
   }
 }
 
-TEST_CASE("without times fast_p is not told") {
+TEST_CASE("without times fast_p is not printed") {
   KernelBenchResults results{.level = 1,
                              .entries = {entry(1, {sample(0, true)}), entry(2, {sample(0, false)})}};
   const KernelBenchSummary s = summarise(results);
