@@ -1,4 +1,4 @@
-"""Right and wrong variants of programs against the judge's allowances: bench/judge.md.
+"""Correct and incorrect variants of programs against the judge's allowances: bench/judge.md.
 
     .venv/bin/python bench/judge.py [part of a family's name...]
 
@@ -106,13 +106,13 @@ def without_last(x, count):
 FAMILIES = []
 
 
-def family(name, forward, inputs, right, wrong, init="pass"):
+def family(name, forward, inputs, correct, incorrect, init="pass"):
     args = ", ".join("xy"[:inputs.count("torch.r")])
     code = ("import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nclass Model(nn.Module):\n"
             f"    def __init__(self):\n        super().__init__()\n        {init}\n"
             f"    def forward(self, {args}):\n        return {forward}\n"
             f"def get_inputs():\n    return [{inputs}]\ndef get_init_inputs():\n    return []\n")
-    FAMILIES.append((name, code, right, wrong))
+    FAMILIES.append((name, code, correct, incorrect))
 
 
 family("matmul 256x512x128", "x @ y", "torch.randn(256, 512), torch.randn(512, 128)", {
@@ -360,11 +360,11 @@ def main():
     torch.manual_seed(0)
     unexpected = 0
     print("| family | variant | " + " | ".join(KINDS) + " | TF32 | published, plain |\n|" + "---|" * (len(KINDS) + 4))
-    for name, code, right, wrong in FAMILIES:
+    for name, code, correct, incorrect in FAMILIES:
         if sys.argv[1:] and not any(part in name for part in sys.argv[1:]):
             continue
         model, kinds = judged(code)
-        for variants, expected in ((right, True), (wrong, False)):
+        for variants, expected in ((correct, True), (incorrect, False)):
             for variant, compute in variants.items():
                 answers = [[(compute(model, *draw.leaves), draw) for draw in kind.kept] for kind in kinds]
                 by_kind = [max(share(y, d, d.allowed[0]) for y, d in pairs) for pairs in answers]
@@ -373,7 +373,7 @@ def main():
                 passed = max(by_kind) <= 1
                 unexpected += passed != expected or ("TF32 policy" in variant and loose > 1)
                 figures = [text(x) for x in (*by_kind, loose, published)]
-                print(f"| {name} | {'right' if expected else 'wrong'}: {variant} | " + " | ".join(figures) + " |", flush=True)
+                print(f"| {name} | {'correct' if expected else 'incorrect'}: {variant} | " + " | ".join(figures) + " |", flush=True)
     print(f"\n{unexpected} variants judged otherwise than they are called")
     return unexpected > 0
 

@@ -10,12 +10,12 @@ namespace {
 class MilestoneRule : public RewardRule {
  public:
   explicit MilestoneRule(const ConfigSection& parameters)
-      : wrong_(value(parameters, "wrong", -1)),
+      : incorrect_(value(parameters, "wrong", -1)),
         correct_(value(parameters, "correct", 1)),
         faster_than_eager_(value(parameters, "faster_than_eager", 2)),
         faster_than_both_(value(parameters, "faster_than_both", faster_than_eager_)),
         margin_(parameters.real("margin", 0.05, 0, kMaxReward)) {
-    if (wrong_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
+    if (incorrect_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
     if (faster_than_eager_ < correct_)
       parameters.reject("faster_than_eager", "must not be less than 'correct'");
     if (faster_than_both_ < faster_than_eager_)
@@ -28,7 +28,7 @@ class MilestoneRule : public RewardRule {
     const bool correct = earns_correctness(verdict);
     const bool beats_eager = correct && is_gain(trusted_speedup(verdict));
     const bool beats_both = beats_eager && is_gain(trusted_speedup_over_torch_compile(verdict));
-    std::vector<RewardTerm> terms = {{"correct", correct ? correct_ : wrong_}};
+    std::vector<RewardTerm> terms = {{"correct", correct ? correct_ : incorrect_}};
     if (const double step = faster_than_eager_ - correct_; step > 0)
       terms.push_back({time_term(verdict, "faster_than_eager"), beats_eager ? step : 0});
     if (const double step = faster_than_both_ - faster_than_eager_; step > 0)
@@ -45,7 +45,7 @@ class MilestoneRule : public RewardRule {
   }
   bool is_gain(double speedup) const { return speedup > 1 + margin_; }
 
-  double wrong_;
+  double incorrect_;
   double correct_;
   double faster_than_eager_;
   double faster_than_both_;

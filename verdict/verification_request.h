@@ -31,9 +31,9 @@ std::optional<SizePolicy> parse_size_policy(std::string_view name);
 
 // What a program is whose host part refuses reduced sizes, and not the task's own.
 enum class SpecialisedPolicy {
-  kOpen,   // whoever is asked chooses
-  kWrong,  // at fault
-  kMask    // neither right nor wrong
+  kOpen,       // whoever is asked chooses
+  kIncorrect,  // at fault
+  kMask        // neither correct nor incorrect
 };
 
 std::string_view to_string(SpecialisedPolicy policy);  // "open", "wrong", "mask"
@@ -56,7 +56,7 @@ struct VerificationProtocol {
 inline constexpr VerificationProtocol kDefaultProtocol{.tolerance = TolerancePolicy::kProfile,
                                                        .trials = 4,
                                                        .size = SizePolicy::kFitting,
-                                                       .specialised = SpecialisedPolicy::kWrong};
+                                                       .specialised = SpecialisedPolicy::kIncorrect};
 inline constexpr int kMaxTrials = 32;
 
 // "tolerance profile, 4 trials, size fitting, specialised wrong, times": protocols that differ read

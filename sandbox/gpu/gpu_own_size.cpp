@@ -230,7 +230,7 @@ class GpuBackend::OwnSize {
     return {};
   }
 
-  Fault expect_right(size_t draw, const json& views, const std::string& call, OwnSizeResult& result) {
+  Fault expect_correct(size_t draw, const json& views, const std::string& call, OwnSizeResult& result) {
     CallComparison found;
     if (Fault step = compare(draw, views, true, found); step) return step;
     result.max_error_ratio = std::max(result.max_error_ratio, found.max_error_ratio);
@@ -241,13 +241,13 @@ class GpuBackend::OwnSize {
   json first_views() const { return describe_views(plan_.trace->outputs, opened_.at("outputs")); }
 
   Fault compare_first_call(size_t draw, OwnSizeResult& result) {
-    return expect_right(draw, first_views(), "a call that was timed is wrong", result);
+    return expect_correct(draw, first_views(), "a call that was timed is wrong", result);
   }
 
   // The first call, further ones where they may answer otherwise, the first from fresh memory on the other
   // draw, and once without kernels.
   Fault run_calls(OwnSizeParty& candidate, OwnSizeResult& result) {
-    if (Fault step = expect_right(first_, first_views(), "its answer is wrong", result); step) return step;
+    if (Fault step = expect_correct(first_, first_views(), "its answer is wrong", result); step) return step;
     if (Fault step = find_changed_inputs(result); step) return step;
     const size_t begin = opened_.at("first_repeat"), count = opened_.at("repeats");
     for (size_t k = begin; k < std::min(count, begin + kCertainRepeats); ++k) {
@@ -258,13 +258,13 @@ class GpuBackend::OwnSize {
       if (Fault step = take_memories(said); step) return step;
       const json views = describe_views(plan_.trace->repeats[k].outputs, said.content.at("outputs"));
       const std::string call = concat("its answer is wrong at call ", k + 2, " of forward");
-      if (Fault step = expect_right(draw, views, call, result); step) return step;
+      if (Fault step = expect_correct(draw, views, call, result); step) return step;
     }
     const size_t other = 1 - first_;
     if (Fault step = rerun(candidate, other, false); step) return step;
-    if (Fault step = expect_right(other, first_views(), "its answer is wrong", result); step) return step;
+    if (Fault step = expect_correct(other, first_views(), "its answer is wrong", result); step) return step;
     if (Fault step = rerun(candidate, other, true); step) return step;
-    return expect_wrong_without_kernels(other);
+    return expect_incorrect_without_kernels(other);
   }
 
   static Fault rerun(OwnSizeParty& candidate, size_t draw, bool skip) {
@@ -272,7 +272,7 @@ class GpuBackend::OwnSize {
     return candidate.ask({{"own", "again"}, {"draw", draw}, {"skip", skip}}, said);
   }
 
-  Fault expect_wrong_without_kernels(size_t draw) {
+  Fault expect_incorrect_without_kernels(size_t draw) {
     CallComparison found;
     if (Fault step = compare(draw, first_views(), false, found); step) return step;
     for (size_t i = 0; i < found.right.size(); ++i)

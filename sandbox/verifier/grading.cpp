@@ -26,11 +26,11 @@ std::string unearned_elements(const OutputLayout& layout, const CallOutcome& cal
   return concat(unearned, " of ", by_kernel.size(), " elements were written by no kernel");
 }
 
-// What comes out right on every draw if no kernel runs was not computed by one. (Where zeros are cleared by
-// the host part, one draw may hold nothing else.) `runs`: those without launches, on `draws`.
-std::string right_without_kernels(const OutputLayout& layout, std::span<const RunOutcome> runs,
-                                  const std::vector<const OracleDraw*>& draws, const OracleAnswers& answers,
-                                  TolerancePolicy policy) {
+// An output that is correct on every draw although no kernel runs was not computed by one. (Where zeros are
+// cleared by the host part, one draw may hold nothing else.) `runs`: those without launches, on `draws`.
+std::string correct_without_kernels(const OutputLayout& layout, std::span<const RunOutcome> runs,
+                                    const std::vector<const OracleDraw*>& draws, const OracleAnswers& answers,
+                                    TolerancePolicy policy) {
   for (size_t i = 0; i < layout.leaves.size(); ++i) {
     const OutputLayout::Leaf& leaf = layout.leaves[i];
     if (leaf.bytes == 0 || answers.trivial_outputs[i]) continue;
@@ -44,10 +44,11 @@ std::string right_without_kernels(const OutputLayout& layout, std::span<const Ru
   return {};
 }
 
-// What comes out right on every draw if kernels only copy was laid out or cast by the framework.
-std::string right_by_copies(const OutputLayout& layout, const std::vector<RunRequest>& plan,
-                            const std::vector<RunOutcome>& runs, const std::vector<const OracleDraw*>& draws,
-                            const OracleAnswers& answers, TolerancePolicy policy) {
+// An output that is correct on every draw although kernels only copy was laid out or cast by the framework.
+std::string correct_by_copies(const OutputLayout& layout, const std::vector<RunRequest>& plan,
+                              const std::vector<RunOutcome>& runs,
+                              const std::vector<const OracleDraw*>& draws, const OracleAnswers& answers,
+                              TolerancePolicy policy) {
   const auto right = [&](size_t trial, uint32_t i) {
     const auto& known = runs[trial].copied_leaves;
     if (std::find(known.begin(), known.end(), i) == known.end()) return false;
@@ -83,7 +84,7 @@ std::string moved_by_copies(const Trace& trace, const OracleAnswers& answers) {
 // A run's calls against the reference: the first that is wrong decides.
 struct RunComparison {
   Comparison compared;
-  size_t wrong_call = 0;  // from 1; 0: none
+  size_t incorrect_call = 0;  // from 1; 0: none
 };
 
 RunComparison compare_calls(const OutputLayout& layout, const RunRequest& request, const RunOutcome& run,
@@ -93,17 +94,18 @@ RunComparison compare_calls(const OutputLayout& layout, const RunRequest& reques
     const Comparison compared = compare_outputs(layout, call.outputs, draws[draw]->expected, policy);
     result.compared.max_error_ratio = std::max(result.compared.max_error_ratio, compared.max_error_ratio);
     result.compared.fault_class = compared.fault_class;
-    if (compared.fault_class) result.wrong_call = number;
+    if (compared.fault_class) result.incorrect_call = number;
   };
   compare(run.first, request.draw, 1);
-  for (size_t k = 0; k < run.repeats.size() && result.wrong_call == 0; ++k)
+  for (size_t k = 0; k < run.repeats.size() && result.incorrect_call == 0; ++k)
     compare(run.repeats[k], request.repeat_draws[run.first_repeat + k], run.first_repeat + k + 2);
   return result;
 }
 
-// What is wrong in an order of the work of streams that a device may choose; empty: nothing.
-std::string wrong_in_other_order(const OutputLayout& layout, const RunRequest& request, const RunOutcome& run,
-                                 const std::vector<const OracleDraw*>& draws, TolerancePolicy policy) {
+// How answers differ in an order of the work of streams that a device may choose; empty: not at all.
+std::string differs_in_other_order(const OutputLayout& layout, const RunRequest& request,
+                                   const RunOutcome& run, const std::vector<const OracleDraw*>& draws,
+                                   TolerancePolicy policy) {
   for (const ReorderedCall& reordered : run.reordered) {
     const size_t repeat = run.first_repeat + reordered.call;  // from 1
     const uint32_t draw = reordered.call == 0 ? request.draw : request.repeat_draws[repeat - 1];
@@ -162,15 +164,15 @@ Grade grade_runs(const Trace& trace, const std::vector<RunRequest>& plan, const 
   std::string failed_on;
   bool keeps_state = true;
   for (size_t i = 0; i < trials; ++i) {
-    const auto [compared, wrong_call] = compare_calls(layout, plan[i], runs[i], draws, policy);
+    const auto [compared, incorrect_call] = compare_calls(layout, plan[i], runs[i], draws, policy);
     grade.max_error_ratio = std::max(grade.max_error_ratio, compared.max_error_ratio);
-    if (wrong_call == 0) {
+    if (incorrect_call == 0) {
       ++grade.trials_passed;
       continue;
     }
-    keeps_state = keeps_state && wrong_call > 1;
+    keeps_state = keeps_state && incorrect_call > 1;
     failed_on += concat(failed_on.empty() ? "" : ", ", draws[i]->kind);
-    if (wrong_call > 1) failed_on += concat(" at call ", wrong_call, " of forward");
+    if (incorrect_call > 1) failed_on += concat(" at call ", incorrect_call, " of forward");
     if (!grade.fault.is(FaultClass::kNonFinite)) grade.fault = Fault::of_program(*compared.fault_class, "");
   }
   if (grade.fault) {
@@ -180,7 +182,8 @@ Grade grade_runs(const Trace& trace, const std::vector<RunRequest>& plan, const 
     return grade;
   }
   for (size_t i = 0; i < trials; ++i)
-    if (std::string reason = wrong_in_other_order(layout, plan[i], runs[i], draws, policy); !reason.empty()) {
+    if (std::string reason = differs_in_other_order(layout, plan[i], runs[i], draws, policy);
+        !reason.empty()) {
       Grade race;
       race.fault = Fault::of_program(FaultClass::kRace, std::move(reason));
       return race;
@@ -189,8 +192,8 @@ Grade grade_runs(const Trace& trace, const std::vector<RunRequest>& plan, const 
   for (size_t i = 0; i < trials && dead.empty(); ++i)
     dead = unearned_elements(layout, plan[i], runs[i], draws);
   if (dead.empty())
-    dead = right_without_kernels(layout, std::span(runs).subspan(trials), draws, answers, policy);
-  if (dead.empty()) dead = right_by_copies(layout, plan, runs, draws, answers, policy);
+    dead = correct_without_kernels(layout, std::span(runs).subspan(trials), draws, answers, policy);
+  if (dead.empty()) dead = correct_by_copies(layout, plan, runs, draws, answers, policy);
   if (dead.empty()) dead = moved_by_copies(trace, answers);
   if (!dead.empty()) grade.fault = Fault::of_program(FaultClass::kDeadKernel, std::move(dead));
   return grade;

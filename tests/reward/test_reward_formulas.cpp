@@ -178,9 +178,9 @@ TEST_CASE("profile: correctness and capped speed-up") {
   CHECK(value(profile, timed(0.4)) == Approx(1 + 0.4));
   CHECK(value(profile, graded(true, 5, 5)) == 1);  // not timed
   CHECK(value(profile, graded(false, 4, 5)) == 0);
-  Verdict wrong = timed(3);
-  wrong.correct = false;
-  CHECK(value(profile, wrong) == 0);
+  Verdict incorrect = timed(3);
+  incorrect.correct = false;
+  CHECK(value(profile, incorrect) == 0);
   CHECK(value(rule("rule: profile\nmin_speedup: 1.05"), timed(1.04)) == 1);
   CHECK(profile.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"correct", 1}, {"speedup", 2}});
 }
@@ -304,11 +304,11 @@ TEST_CASE("better programs never earn less") {
       correct.outcome = Outcome::kGraded;
       correct.correct = true;
       correct.fault_class.clear();
-      Verdict wrong = correct;
-      wrong.correct = false;
-      CHECK(value(function, correct) >= value(function, wrong));
+      Verdict incorrect = correct;
+      incorrect.correct = false;
+      CHECK(value(function, correct) >= value(function, incorrect));
       CHECK(value(function, correct) >= value(function, fault("compile")));
-      CHECK(value(function, wrong) >= value(function, fault("compile")));
+      CHECK(value(function, incorrect) >= value(function, fault("compile")));
       // More trials right, more speed.
       const int trials = 2 + static_cast<int>(random.below(6));
       const int passed = static_cast<int>(random.below(static_cast<uint64_t>(trials - 1)));

@@ -83,9 +83,9 @@ TEST_CASE("speedup: a part for correctness and the capped speed-up above the mar
   CHECK(value(speedup, timed(1000)) == 3.3);
   CHECK(value(speedup, graded(true)) == 0.3);  // not timed
   CHECK(value(speedup, graded(false)) == 0);
-  Verdict wrong_and_fast = timed(3);
-  wrong_and_fast.correct = false;
-  CHECK(value(speedup, wrong_and_fast) == 0);
+  Verdict incorrect_and_fast = timed(3);
+  incorrect_and_fast.correct = false;
+  CHECK(value(speedup, incorrect_and_fast) == 0);
   CHECK(speedup.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"correct", 0.3}, {"speedup", 2}});
 }
 

@@ -122,15 +122,16 @@ TEST_CASE("both sides are prepared with one draw, timed in changing order, and t
 }
 
 TEST_CASE("an answer that is incorrect in any timed call, warm-up included, ends the window as a fault") {
-  for (const size_t wrong_at : {1u, 2u, 9u}) {
+  for (const size_t incorrect_at : {1u, 2u, 9u}) {
     Stage stage;
     stage.check = [&](size_t) {
-      return stage.played.call == wrong_at ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
+      return stage.played.call == incorrect_at ? Fault::of_program(FaultClass::kWrongValue, "wrong")
+                                               : Fault{};
     };
     const WindowResult result = stage.run();
     CHECK(result.end.blame == Fault::Blame::kProgram);
     CHECK(result.end.is(FaultClass::kWrongValue));
-    CHECK(stage.played.call == wrong_at);
+    CHECK(stage.played.call == incorrect_at);
   }
 }
 
@@ -165,24 +166,25 @@ TEST_CASE("a baseline's failure is the verifier's, a candidate's its own") {
 
 TEST_CASE(
     "whoever has begun to prepare is waited for, and an incorrect answer is reported whatever else fails") {
-  for (const bool wrong : {true, false}) {
+  for (const bool incorrect : {true, false}) {
     Stage stage;
     stage.eager.fails_to_begin_at = 3;
     stage.eager.failure = Fault::infrastructure("gone");
     stage.check = [&](size_t) {
-      return wrong && stage.played.call == 2 ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
+      return incorrect && stage.played.call == 2 ? Fault::of_program(FaultClass::kWrongValue, "wrong")
+                                                 : Fault{};
     };
-    CHECK(stage.run().end.reason == (wrong ? "wrong" : "gone"));
+    CHECK(stage.run().end.reason == (incorrect ? "wrong" : "gone"));
     CHECK(stage.played.call == 2);  // of the two answers that there were
     CHECK(stage.played.unready == 0);
   }
-  Stage wrong;
-  wrong.check = [&](size_t) {
-    return wrong.played.call == 4 ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
+  Stage incorrect;
+  incorrect.check = [&](size_t) {
+    return incorrect.played.call == 4 ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
   };
-  CHECK(wrong.run().end.reason == "wrong");
-  CHECK(wrong.played.unready == 0);
-  CHECK(wrong.candidate.calls == 4);
+  CHECK(incorrect.run().end.reason == "wrong");
+  CHECK(incorrect.played.unready == 0);
+  CHECK(incorrect.candidate.calls == 4);
 }
 
 TEST_CASE("a throttled window is repeated, and after the third there is no time") {

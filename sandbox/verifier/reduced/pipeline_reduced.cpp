@@ -128,13 +128,13 @@ void Pipeline::grade_reduced(Job& job) {
   for (const SizeVariant* variant : in_secret_order(sizes)) {
     if (!variant->is_long && graded.size() >= kLeastVariants) break;
     const Verdict before = job.verdict;
-    const auto is_right = grade_variant(job, *variant, counts, graded);
-    if (!is_right) {
+    const auto is_correct = grade_variant(job, *variant, counts, graded);
+    if (!is_correct) {
       // The next one decides; where there is none, what is known.
       if (!graded.empty()) job.verdict = before;
       continue;
     }
-    if (!*is_right) {
+    if (!*is_correct) {
       if (job.verdict.fault_class != "specialised" || !judges_own_size(job)) return;
       judge_own_size(job, sizes, *own);
       graded.clear();

@@ -146,8 +146,8 @@ _, kinds = pool_of("x.amax(1)", "torch.randn(4, 8192)")
 for kind in ("shifted", "sparse"):
     for draw in kinds[kind].kept:
         for tail in (1, 32):
-            wrong = (draw.leaves[0][:, :-tail].amax(1).double() - draw.exact[0]).abs() > draw.allowed[0]
-            assert bool(wrong.any()), (kind, tail)
+            beyond = (draw.leaves[0][:, :-tail].amax(1).double() - draw.exact[0]).abs() > draw.allowed[0]
+            assert bool(beyond.any()), (kind, tail)
 
 # Elements stay what they are; what is sorted, masked or of whole numbers stays where it is.
 torch.manual_seed(3)

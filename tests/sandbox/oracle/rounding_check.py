@@ -77,7 +77,7 @@ def spoilt(answer, where, to):
 
 
 # Where a moved activation would leave its range, all that is computed of it would be right.
-WRONG = {
+INCORRECT = {
     "torch.log(torch.sigmoid(x * 8)).mean(-1)": lambda x: spoilt(F.logsigmoid(x * 8).mean(-1), x < -2.2, torch.nan),
     "torch.sqrt(F.elu(x * 8) + 1).mean(-1)": lambda x: spoilt((F.elu(x * 8) + 1).sqrt().mean(-1), x < -2.2, 1e9),
     "torch.sqrt(1 - torch.tanh(x * 4) ** 2).mean(-1)":
@@ -86,7 +86,7 @@ WRONG = {
     "torch.log(F.softplus(x * 6)).mean(-1)": lambda x: F.softplus(x * 6).log().where(x > -2.9, 0).mean(-1),
     "torch.log(torch.sigmoid(x * 10))": lambda x: torch.sigmoid(x * 10).clamp(min=1e-8).log(),
 }
-SHAPES |= dict.fromkeys(WRONG, "16, 1024")
+SHAPES |= dict.fromkeys(INCORRECT, "16, 1024")
 # A term that is missing is not lost by rounding: 6e-5 of a sum of equal ones.
 MISSING = {"x.sum(1)": lambda x: x[:, :-1].sum(-1), "x.softmax(1)": lambda x: softmax(x, lambda weights: weights[:, :-1].sum(-1))}
 SHAPES |= {"x.sum(1)": "2, 16384", "x.softmax(1)": "2, 8192"}
@@ -157,8 +157,8 @@ assert not some(SILU)
 assert not some(SUMS)
 assert not some(SUMS_INSIDE)
 assert not some(LONG_SUMS)
-wrong = refused(WRONG, 1)
-assert all(count > 0 for counts in wrong.values() for count in counts), wrong
+rejected = refused(INCORRECT, 1)
+assert all(count > 0 for counts in rejected.values() for count in counts), rejected
 missing = refused(MISSING, 1, ["shifted"])  # others show it by chance
 assert all(any(counts) for counts in missing.values()), missing
 formulas = dict(oracle_rounding.FORMULAS)
@@ -178,11 +178,11 @@ oracle_sums.NORMALISERS.clear()
 assert some(LONG_SUMS)
 oracle_pool.MORE_JITTERS = 0
 assert some(CHAOTIC)
-# Out of their range, and no numbers that count: as it was when all of WRONG were right.
+# Out of their range, and no numbers that count: as it was when all of INCORRECT were accepted.
 oracle_rounding.FORMULAS["sigmoid"] = oracle_rounding.near_one
 for kept in (oracle_rounding.OF_ANSWER, oracle_rounding.NEVER_ZERO, oracle_rounding.LOWEST, oracle_rounding.HIGHEST):
     kept.clear()
 Spread.add = lambda self, leaves: [torch.maximum(mine, (moved.double() - y).abs().nan_to_num(torch.inf, torch.inf), out=mine)
                                    for mine, moved, y in zip(self.moved, leaves, self.reference)]
-wrong = refused(WRONG, 1)
-assert all(0 in counts for counts in wrong.values()), wrong
+rejected = refused(INCORRECT, 1)
+assert all(0 in counts for counts in rejected.values()), rejected

@@ -31,13 +31,13 @@ Verdict failed(Outcome outcome, const std::string& reached, const std::string& f
   return verdict;
 }
 
-// The message of a check in which the first program gets `right` and the second `wrong`.
-std::string complaint(const Verdict& right, const Verdict& wrong) {
+// The message of a check in which the first program gets `correct` and the second `incorrect`.
+std::string complaint(const Verdict& correct, const Verdict& incorrect) {
   int calls = 0;
   try {
     check_canaries([&](const VerificationRequest& request) {
       CHECK(request.fresh);
-      return calls++ == 0 ? right : wrong;
+      return calls++ == 0 ? correct : incorrect;
     });
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUnavailable);

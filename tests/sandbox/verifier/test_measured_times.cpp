@@ -150,12 +150,13 @@ TEST_CASE("how a window ends is how the verification does") {
     };
     return measuring.verify(kTask, program());
   };
-  const Verdict wrong = ends(Fault::of_program(FaultClass::kWrongValue, "a call that was timed is wrong"));
-  CHECK(wrong.outcome == Outcome::kGraded);
-  CHECK_FALSE(wrong.correct);
-  CHECK(wrong.fault_class == "wrong_value");
-  CHECK(wrong.trials_passed == wrong.trials - 1);
-  CHECK(verdict_problem(wrong).empty());
+  const Verdict incorrect =
+      ends(Fault::of_program(FaultClass::kWrongValue, "a call that was timed is wrong"));
+  CHECK(incorrect.outcome == Outcome::kGraded);
+  CHECK_FALSE(incorrect.correct);
+  CHECK(incorrect.fault_class == "wrong_value");
+  CHECK(incorrect.trials_passed == incorrect.trials - 1);
+  CHECK(verdict_problem(incorrect).empty());
   const Verdict faulty = ends(Fault::of_program(FaultClass::kIllegalAccess, "wild"));
   CHECK(faulty.outcome == Outcome::kCandidateFault);
   CHECK(faulty.fault_class == "illegal_access");

@@ -53,10 +53,10 @@ TEST_CASE("a correct program has a modelled time beside its reference's") {
 
 TEST_CASE(
     "an incorrect program has no modelled time, and neither has a correct one that is not to be timed") {
-  const Verdict wrong = timed("sandbox/candidates", "wrong_nan");
-  CHECK_FALSE(wrong.correct);
-  CHECK(wrong.clock == kModelClock);
-  CHECK(wrong.candidate_ms == 0);
+  const Verdict incorrect = timed("sandbox/candidates", "wrong_nan");
+  CHECK_FALSE(incorrect.correct);
+  CHECK(incorrect.clock == kModelClock);
+  CHECK(incorrect.candidate_ms == 0);
   const Verdict unasked = pipeline().verify(corpus_entry("honest", "add_relu_lists").request);
   CHECK(unasked.correct);
   CHECK(unasked.clock.empty());

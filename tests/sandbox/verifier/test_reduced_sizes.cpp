@@ -57,7 +57,7 @@ std::string program(const Holes& holes = {}) {
 
 struct Asked {
   SizePolicy size = SizePolicy::kFitting;
-  SpecialisedPolicy specialised = SpecialisedPolicy::kWrong;
+  SpecialisedPolicy specialised = SpecialisedPolicy::kIncorrect;
   std::string by_hand = "";
 };
 
@@ -130,10 +130,10 @@ TEST_CASE("limits of a device are those of the task's own size") {
 TEST_CASE(
     "a host part that refuses reduced sizes is specialised, and wrong or left out as the protocol says") {
   const std::string checked = program({.check = "TORCH_CHECK(x.size(1) == 40000);"});
-  const Verdict wrong = verify(checked);
-  INFO(wrong.diagnostics);
-  CHECK(wrong.outcome == Outcome::kCandidateFault);
-  CHECK(wrong.fault_class == "specialised");
+  const Verdict incorrect = verify(checked);
+  INFO(incorrect.diagnostics);
+  CHECK(incorrect.outcome == Outcome::kCandidateFault);
+  CHECK(incorrect.fault_class == "specialised");
   const Verdict masked = verify(checked, {.specialised = SpecialisedPolicy::kMask});
   CHECK(masked.outcome == Outcome::kUndecided);
   CHECK_FALSE(masked.correct);
