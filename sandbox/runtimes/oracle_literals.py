@@ -16,15 +16,15 @@ from oracle_values import InvalidTask, leaves, like_strides, readable, readable_
 
 LARGEST_BESIDE_INFINITY = 1e12
 FEW = 64
-# What fails more seldom is met later, and then drawn in its next way.
+# What fails more seldom is met later, and then drawn by its next method.
 ANSWERED_DRAWS = 3  # before inputs are taken to be drawn so
 MOST_CHOICES = 16  # one after the other; a task of many tables must not take longer than its draws
 
 
-def choose_ways(natures, answered):
-    """Finds for each literal the strictest way of drawing it on which the reference still answers. answered(variant) is a
+def choose_methods(natures, answered):
+    """Finds for each literal the strictest method of drawing it on which the reference still answers. answered(variant) is a
     Sample, or raises InvalidTask."""
-    literals = [nature for nature in natures if nature.literal and nature.literal.ways]
+    literals = [nature for nature in natures if nature.literal and nature.literal.methods]
     if not literals:
         return
     try:
@@ -32,28 +32,28 @@ def choose_ways(natures, answered):
     except InvalidTask:
         return  # its verdict comes soon
     for nature in literals:
-        nature.way = nature.literal.ways[0]
+        nature.method = nature.literal.methods[0]
     if _answers_like(given, answered):
         return
     for nature in literals:
-        nature.way = None
+        nature.method = None
     choices = 0
     for nature in literals:
-        for nature.way in (*nature.literal.ways, None):
+        for nature.method in (*nature.literal.methods, None):
             choices += 1
             if choices > MOST_CHOICES:
-                nature.way = None
-            if nature.way is None or _answers_like(given, answered):
+                nature.method = None
+            if nature.method is None or _answers_like(given, answered):
                 break
 
 
 def demote(natures):
-    """What was drawn so is drawn in its next way, or is as it is given. False if nothing was drawn."""
-    drawn = [nature for nature in natures if nature.way]
+    """What was drawn so is drawn by its next method, or is as it is given. False if nothing was drawn."""
+    drawn = [nature for nature in natures if nature.method]
     for nature in drawn:
-        ways = nature.literal.ways
-        del ways[:ways.index(nature.way) + 1]
-        nature.way = None  # until choose_ways() has looked at what is left, which may be nothing
+        methods = nature.literal.methods
+        del methods[:methods.index(nature.method) + 1]
+        nature.method = None  # until choose_methods() has looked at what is left, which may be nothing
     return bool(drawn)
 
 
@@ -123,7 +123,7 @@ def _distinct_axis(x):
 
 
 class Literal:
-    """How one such leaf is drawn. ways: methods that give a tensor of its shape, strictest first; none where it has no
+    """How one such leaf is drawn. methods: give a tensor of its shape, strictest first; none where it has no
     other value than it has."""
 
     def __init__(self, tensor):
@@ -134,7 +134,7 @@ class Literal:
         self.given = readable(once).clone(memory_format=torch.contiguous_format)
         self.values = self.given.reshape(-1)
         self.order = Order(self.given, fewest=2)
-        self.ways, self.held_ways = [], []
+        self.methods, self.held_methods = [], []
         if tensor.numel() == 0 or tensor.is_complex() or _overlaps(once):
             return
         if tensor.is_floating_point():
@@ -143,7 +143,7 @@ class Literal:
             if tensor.dtype != torch.bool:
                 self._look_at_integers()
             else:
-                self.ways.append(self._shuffled)
+                self.methods.append(self._shuffled)
 
     def _look_at_floats(self):
         x = self.values.double()
@@ -153,18 +153,18 @@ class Literal:
         binary = bool(((finite == 0) | (finite.abs() == 1)).all())
         several = len(x.nan_to_num(math.pi).unique()) > 1
         if self.special.numel() and several:
-            self.ways.append(self._with_special)
+            self.methods.append(self._with_special)
         elif several and not binary:
-            self.ways.append(self._between)
+            self.methods.append(self._between)
         elif x.numel() == 1 and finite.numel() == 1 and self.low != 0:
-            self.ways.append(self._scaled)
+            self.methods.append(self._scaled)
         elif x.numel() > 1 and finite.numel() == x.numel() and not several:
-            self.ways.append(self._around)
+            self.methods.append(self._around)
         if several and not self.order:
-            self.ways.append(self._shuffled)
+            self.methods.append(self._shuffled)
 
-    def drawn(self, way, generator):
-        return like_strides(way(generator), self.layout).expand(self.shape)
+    def drawn(self, method, generator):
+        return like_strides(method(generator), self.layout).expand(self.shape)
 
     def _look_at_integers(self):
         self.low, self.high = int(self.values.min()), int(self.values.max())
@@ -172,14 +172,14 @@ class Literal:
         self.distinct_axis = _distinct_axis(self.given)
         # Of a range without gaps there is no other in order; as indices it may stand in any.
         if not (self.distinct and self.order and self.high - self.low + 1 == self.values.numel()):
-            self.held_ways.append(self._among_integers)
-        self.held_ways.append(self._shuffled)
+            self.held_methods.append(self._among_integers)
+        self.held_methods.append(self._shuffled)
 
     def release(self):
         """Has integers drawn from here on; false if they are already, or there are none."""
-        if not self.held_ways:
+        if not self.held_methods:
             return False
-        self.ways, self.held_ways = self.held_ways, []
+        self.methods, self.held_methods = self.held_methods, []
         return True
 
     def _formed(self, values):

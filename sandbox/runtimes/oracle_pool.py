@@ -7,7 +7,7 @@ import torch
 import oracle_checks as checks
 from oracle_test_inputs import KINDS, VARIANTS, VARIANTS_OF_INDICES, TestInputs
 from oracle_effort import FEWEST_JITTERS, JITTERS, MORE_JITTERS, Effort
-from oracle_literals import choose_ways
+from oracle_literals import choose_methods
 from oracle_patterns import EXTREME, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, allowance, center_of, own_error
 from oracle_reference import agrees
@@ -100,11 +100,11 @@ class Pool:
         """Runs the reference once more than needed: is it the same twice, does it write to its inputs, how long does it
         take, does it run in fp64?"""
         self.plain = None  # statistics of the plain draws, which come first
-        self.shapes = None  # of the output leaves, which inputs drawn in a way that was given up may have had otherwise
+        self.shapes = None  # of the output leaves, which inputs drawn by a method that was given up may have had otherwise
         self.finite, self.variants, self.turns = 1.0, VARIANTS, 1
         if self.draws.natures is None:
             self.draws.plain()
-        choose_ways(self.draws.natures, self.answered)
+        choose_methods(self.draws.natures, self.answered)
         _, sample = self.variant_of("plain")
         if not sample.own:
             raise InvalidTask("raises", "forward() returns no tensor")

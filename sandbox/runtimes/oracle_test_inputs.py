@@ -75,7 +75,7 @@ class Nature:
         self.changes = False
         alike = tensor.shape == other.shape and torch.equal(_without_nan(tensor), _without_nan(other))
         self.literal = Literal(tensor) if alike else None
-        self.way = None  # in which the literal is drawn, of its ways
+        self.method = None  # by which the literal is drawn, of its methods
         if not tensor.is_floating_point() or tensor.numel() < 2:
             return
         x = tensor.detach().double()
@@ -137,8 +137,8 @@ class Nature:
     def apply(self, variant, tensor, generator, assignment=None):
         if variant == "as_given":
             return tensor
-        if self.way:
-            tensor = self.literal.drawn(self.way, generator)
+        if self.method:
+            tensor = self.literal.drawn(self.method, generator)
         if variant == "plain" or not self.changes or self._must_stay(variant):
             return tensor
         x = tensor.detach() if tensor.dtype in (torch.float32, torch.float64) else tensor.detach().float()

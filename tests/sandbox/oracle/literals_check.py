@@ -102,14 +102,14 @@ given, draws = first("torch.tensor([[0, 1, 2], [0, 1, 4]])", "x * 2", released=T
 assert several(draws) and all(len(set(row)) == 3 for x in draws for row in x.tolist())
 given, draws = first("torch.tensor([[2, 0, 1], [1, 2, 0]])", "x * 2", released=True)
 assert several(draws) and all(sorted(row) == [0, 1, 2] for x in draws for row in x.tolist())
-# Ways are given up one after the other until the literal is as it is given; what an answer was like before is forgotten.
+# Methods are given up one after the other until the literal is as it is given; what an answer was like before is forgotten.
 reference, pool = pool_of("torch.tensor([0, 3, 1, 2, 0, 2]), torch.randn(6, 5)", "y[torch.nonzero(x).squeeze(1)] * 2", "x, y",
                           released=True)
 pool.first_look()
-ways = len(pool.draws.natures[0].literal.ways) + 1
+left = len(pool.draws.natures[0].literal.methods) + 1
 while pool.draws.demote():
-    ways -= 1
-    assert ways > 0, "the same way is given up twice"
+    left -= 1
+    assert left > 0, "the same method is given up twice"
     pool.shapes = [(torch.Size([5, 5]), torch.float32)]
     pool.first_look()
 assert torch.equal(pool.draws.make("plain")[0][0], reference.inputs(0)[0])

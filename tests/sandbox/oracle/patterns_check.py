@@ -178,7 +178,7 @@ assert all(int((d.leaves[0] == d.leaves[0].amax(1, keepdim=True)).sum()) == 16 f
 
 # What can only be taken as it is given is looked at before it is known what the reference decides.
 pool, kinds = pool_of("(x * 2 if bool(x[0] == 64) else None[0])", "torch.arange(64.0, 0.0, -1.0)")
-assert pool.draws.natures[0].way is None
+assert pool.draws.natures[0].method is None
 assert all(float(draw.leaves[0][0]) == 64 for kind in kinds.values() for draw in kind.kept)
 
 # What is not read decides in a search or a sum, behind a gate that lets through, and not where the reference does not look or
