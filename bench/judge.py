@@ -3,8 +3,8 @@
     .venv/bin/python bench/judge.py [part of a family's name...]
 
 Variants are written in PyTorch, in the types and the order of sums that a kernel would use. A row holds the largest
-error as a share of the allowance (1 is the limit) on the draws of each kind, then under the TF32 policy over all kinds,
-then as a share of the published tolerance (1e-2 + 1e-2 |y|) on plain draws.
+error as a share of the allowance (1 is the limit) on the test inputs of each kind, then under the TF32 policy over all kinds,
+then as a share of the published tolerance (1e-2 + 1e-2 |y|) on plain test inputs.
 """
 import functools
 import itertools
@@ -329,22 +329,22 @@ family("cosine_similarity", "F.cosine_similarity(x, y, -1)", "torch.randn(64, 51
 
 # ---- Judging.
 
-def share(answer, draw, allowed):
+def share(answer, test_input, allowed):
     """Largest error as a share of `allowed`; 1e9 if an integer differs where it may not."""
-    own, exact = draw.own[0], draw.exact[0]
+    own, exact = test_input.own[0], test_input.exact[0]
     answer = answer.reshape(own.shape)
     if not own.is_floating_point():
-        return 1e9 * float(((answer != own) & ~draw.allowed[0]).any())
+        return 1e9 * float(((answer != own) & ~test_input.allowed[0]).any())
     error = (answer.double() - exact).abs()
     return float(torch.where(error == 0, 0.0, error / allowed.double()).nan_to_num(1e9, 1e9).max())
 
 
 def judged(code):
-    """Draws of each kind, and the model."""
+    """Test inputs of each kind, and the model."""
     reference = Reference(code, init_seed=1234)
     reference.find_arguments()
     reference.build()
-    pool = Pool(reference, {"secret": code, "tf32": True, "least_draws": 8, "most_draws": 8, "pool_bytes": 1 << 30,
+    pool = Pool(reference, {"secret": code, "tf32": True, "least_inputs": 8, "most_inputs": 8, "pool_bytes": 1 << 30,
                             "max_output_bytes": 1 << 28, "most_lane_operations": 1 << 40})
     pool.first_look()
     return reference.model, [pool.kind(kind) for kind in KINDS]
@@ -366,7 +366,7 @@ def main():
         model, kinds = judged(code)
         for variants, expected in ((correct, True), (incorrect, False)):
             for variant, compute in variants.items():
-                answers = [[(compute(model, *draw.leaves), draw) for draw in kind.kept] for kind in kinds]
+                answers = [[(compute(model, *test_input.leaves), test_input) for test_input in kind.kept] for kind in kinds]
                 by_kind = [max(share(y, d, d.allowed[0]) for y, d in pairs) for pairs in answers]
                 loose = max(share(y, d, d.allowed_tf32[0]) for pairs in answers for y, d in pairs)
                 published = max(share(y, d, 1e-2 + 1e-2 * d.exact[0].abs()) for y, d in answers[0])

@@ -100,9 +100,9 @@ Fault Baseline::Session::open(const std::vector<int>& files, size_t plan, double
   return {};
 }
 
-Fault Baseline::Session::prepare(size_t draw) {
+Fault Baseline::Session::prepare(size_t test_input) {
   nlohmann::json said;
-  if (!owner_.process_->post({{"window", "prepare"}, {"draw", draw}})) return read({}, said);
+  if (!owner_.process_->post({{"window", "prepare"}, {"test_input", test_input}})) return read({}, said);
   preparing_ = true;
   return {};
 }

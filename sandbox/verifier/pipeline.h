@@ -78,7 +78,7 @@ class Pipeline {
   bool check_text(Job& job) const;
   std::optional<RecordResult> record(Job& job, SizedTask& task);
   // Does nothing run of it, the task's `spec` is known.
-  bool plan_draws(Job& job, SizedTask& task, const RecordResult& recorded, int draws);
+  bool plan_inputs(Job& job, SizedTask& task, const RecordResult& recorded, int test_inputs);
   std::optional<RunResult> run(Job& job, const SizedTask& task);
   std::optional<RunResult> run_and_compare(Job& job, const SizedTask& task);
   // The trials of a verification. Null: the job's verdict has a fault.

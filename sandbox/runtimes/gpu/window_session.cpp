@@ -35,7 +35,7 @@ class WindowSession {
       json said{{"step", "done"}};
       if (what == "prepare") {
         poison_.spread();  // nothing of the call before is left in shared memory, either
-        fault = timed.prepare(files_.inputs(asked.at("draw").get<size_t>()));
+        fault = timed.prepare(files_.inputs(asked.at("test_input").get<size_t>()));
       } else if (what == "time") {
         fault = time_call(timed, asked.at("by_stream").get<bool>(), said);
         if (!fault) fault = run_.trace_run().store_outputs(outputs_.bytes(), nullptr);

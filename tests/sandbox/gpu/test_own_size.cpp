@@ -90,9 +90,9 @@ TEST_CASE("a program is compared and timed in memory that it shares with the ref
   CHECK(result.timed.untimed == "");
   CHECK(result.timed.candidate_ms > 0);
   CHECK(result.timed.eager_ms > 0);
-  CHECK_THAT(result.memory, ContainsSubstring("for two draws"));
-  // The draws of a task stay for its next program, and so does the process that ran the last one: what it
-  // gave back was not in use any more.
+  CHECK_THAT(result.memory, ContainsSubstring("for two test inputs"));
+  // The test inputs of a task stay for its next program, and so does the process that ran the last one: what
+  // it gave back was not in use any more.
   for (int i = 0; i < 3; ++i) check_right(judge({}));
 }
 

@@ -52,7 +52,8 @@ ACTIVATIONS = {
 SILU = {"F.silu(x)": lambda x: 0.5 * x * (1 + torch.tanh(0.5 * x))}
 SUMS = {"torch.log(torch.exp(x + 0.3).sum(-1))": lambda x: sequential(torch.exp(x + 0.3)).log(),
         "torch.cos(x + 0.1).mean(-1)": lambda x: sequential(torch.cos(x + 0.1)) / x.shape[-1]}
-# Equal terms, of which a draw has some, lose a few thousandths of themselves each, and long rows more than a term that is missing.
+# Equal terms, of which a test input has some, lose a few thousandths of themselves each, and long rows more than a term that is
+# missing.
 LONG_SUMS = {"torch.mean(x, -1)": lambda x: quick_sequential(x) / x.shape[-1],
              "F.softmax(x, 1)": lambda x: softmax(x, quick_sequential),
              "x.std(1)": lambda x: (quick_sequential((x - mean(x)).square()) / (x.shape[-1] - 1)).sqrt(),
@@ -93,21 +94,21 @@ SHAPES |= {"x.sum(1)": "2, 16384", "x.softmax(1)": "2, 8192"}
 MAKERS = {"x.sum(1)": "torch.rand", "torch.mean(x, -1)": "torch.rand"}
 
 
-def is_refused(program, draw):
-    answer, exact, allowed = program(draw.leaves[0]).double(), draw.exact[0], draw.allowed[0]
+def is_refused(program, test_input):
+    answer, exact, allowed = program(test_input.leaves[0]).double(), test_input.exact[0], test_input.allowed[0]
     same = (answer == exact) | (torch.isnan(answer) & torch.isnan(exact)) | torch.isinf(allowed)
     return not bool((same | ((answer - exact).abs() <= allowed)).all())
 
 
 def refused(programs, times=4, kinds=KINDS):
-    """Draws on which they are; of each program, with three secrets."""
+    """Test inputs on which they are; of each program, with three secrets."""
     counts = {forward: [] for forward in programs}
     for secret in range(3):
         for forward, program in programs.items():
             _, pool = task_pool(forward, f"{MAKERS.get(forward, 'torch.randn')}({SHAPES.get(forward, '64, 64')})", secret=f"{forward} {secret}")
             pool.first_look()
-            draws = [draw for kind in kinds for draw in pool.kind(kind).kept]
-            counts[forward].append(sum(is_refused(program, draw) for draw in draws for _ in range(times)))
+            test_inputs = [test_input for kind in kinds for test_input in pool.kind(kind).kept]
+            counts[forward].append(sum(is_refused(program, test_input) for test_input in test_inputs for _ in range(times)))
     return counts
 
 

@@ -1,4 +1,4 @@
-// The reference in its box: secret draws of four kinds, expected outputs and their allowances.
+// The reference in its box: secret test inputs of four kinds, expected outputs and their allowances.
 #include "sandbox/oracle/oracle.h"
 
 #include <algorithm>
@@ -18,14 +18,14 @@ using namespace testing;
 
 std::set<std::string> kinds_of(const OracleAnswers& answers, const std::vector<size_t>& chosen) {
   std::set<std::string> kinds;
-  for (const size_t index : chosen) kinds.insert(answers.draws.at(index).kind);
+  for (const size_t index : chosen) kinds.insert(answers.test_inputs.at(index).kind);
   return kinds;
 }
 
-const OracleDraw& first_of(const OracleAnswers& answers, const std::string& kind) {
-  for (const auto& draw : answers.draws)
-    if (draw.kind == kind) return draw;
-  FAIL("no draw of kind " << kind);
+const TestInput& first_of(const OracleAnswers& answers, const std::string& kind) {
+  for (const auto& test_input : answers.test_inputs)
+    if (test_input.kind == kind) return test_input;
+  FAIL("no test input of kind " << kind);
   throw std::logic_error("unreachable");
 }
 
@@ -49,30 +49,30 @@ TEST_CASE(
   const auto answers = opened->answers();
   INFO(opened->failure().reason);
   REQUIRE(answers);
-  REQUIRE(answers->draws.size() == 8);
+  REQUIRE(answers->test_inputs.size() == 8);
   CHECK(opened->spec()->layout.leaves.at(0).tensor.sizes == std::vector<int64_t>{4, 8});
   CHECK(answers->returned["shape"] == nlohmann::json({4, 8}));
   CHECK(answers->eager_ms > 0);
   CHECK(answers->trivial_outputs == std::vector<bool>{false});
   CHECK(answers->written_inputs == std::vector<bool>{false});
   CHECK(answers->faults.empty());
-  for (size_t d = 0; d < answers->draws.size(); ++d) {
-    const auto& draw = answers->draws[d];
-    const auto x = floats(draw.inputs.at(0)), y = floats(draw.expected.at(0).center);
+  for (size_t d = 0; d < answers->test_inputs.size(); ++d) {
+    const auto& test_input = answers->test_inputs[d];
+    const auto x = floats(test_input.inputs.at(0)), y = floats(test_input.expected.at(0).center);
     REQUIRE(x.size() == 32);
     for (size_t i = 0; i < x.size(); ++i) CHECK(y[i] == static_cast<float>(std::max(double{x[i]}, 0.0) + 1));
-    for (const float allowed : floats(draw.expected[0].allowance)) {
+    for (const float allowed : floats(test_input.expected[0].allowance)) {
       CHECK(allowed > 0);
       CHECK(allowed < 1e-3f * (1 + 3 * 6 * 5));
     }
-    if (d) CHECK(x != floats(answers->draws[0].inputs[0]));
+    if (d) CHECK(x != floats(answers->test_inputs[0].inputs[0]));
   }
   CHECK(patient_oracle().open(code, 4) == opened);
   patient_oracle().forget(*opened);
   const auto reopened = patient_oracle().open(code, 4);
   const auto anew = reopened->answers();
   REQUIRE(anew);
-  CHECK(anew->draws[0].inputs != answers->draws[0].inputs);
+  CHECK(anew->test_inputs[0].inputs != answers->test_inputs[0].inputs);
   // Whoever comes late with the failure of the first leaves the second alone.
   patient_oracle().forget(*opened);
   CHECK(patient_oracle().open(code, 4) == reopened);
@@ -88,14 +88,15 @@ TEST_CASE("programs are costed on a plain input sample and one of another kind, 
   INFO(costed->failure().reason);
   REQUIRE(answers);
   CHECK(given->spec()->has_costing_inputs);
-  CHECK(given->answers()->draws.size() == 8);
+  CHECK(given->answers()->test_inputs.size() == 8);
   CHECK(given->spec()->layout.leaves.at(0).tensor.sizes == std::vector<int64_t>{4, 8});
   CHECK(costed->spec()->layout.leaves.at(0).tensor.sizes == std::vector<int64_t>{300, 8});
-  REQUIRE(answers->draws.size() == 2);
+  REQUIRE(answers->test_inputs.size() == 2);
   CHECK(costed->choose(2) == std::vector<size_t>{0, 1});
-  CHECK(answers->draws[0].kind == "plain");
-  CHECK(answers->draws[1].kind != "plain");
-  const auto x = floats(answers->draws[0].inputs.at(0)), y = floats(answers->draws[0].expected.at(0).center);
+  CHECK(answers->test_inputs[0].kind == "plain");
+  CHECK(answers->test_inputs[1].kind != "plain");
+  const auto x = floats(answers->test_inputs[0].inputs.at(0)),
+             y = floats(answers->test_inputs[0].expected.at(0).center);
   REQUIRE(x.size() == 2400);
   REQUIRE(y.size() == 2400);
   for (size_t i = 0; i < x.size(); ++i) CHECK(y[i] == static_cast<float>(std::tanh(double{x[i]})));
@@ -111,10 +112,11 @@ TEST_CASE("each verification holds an input sample of each kind, in rotation") {
   for (int i = 0; i < 5; ++i) {
     const auto chosen = opened->choose(4);
     CHECK(kinds_of(*answers, chosen) == std::set<std::string>{"plain", "shifted", "sparse", "structured"});
-    for (size_t t = 1; t < chosen.size(); ++t) CHECK(chosen[t] == (chosen[0] + t) % answers->draws.size());
+    for (size_t t = 1; t < chosen.size(); ++t)
+      CHECK(chosen[t] == (chosen[0] + t) % answers->test_inputs.size());
     seen.insert(chosen.begin(), chosen.end());
   }
-  CHECK(seen.size() == answers->draws.size());
+  CHECK(seen.size() == answers->test_inputs.size());
   // Fewer trials come to every kind in time.
   std::set<std::string> kinds;
   for (int i = 0; i < 4; ++i)
@@ -148,9 +150,9 @@ TEST_CASE("a structured input sample holds rows of every pattern") {
       patient_oracle().open(task_code("return torch.softmax(x, -1)", "[torch.randn(44, 64)]"), 4);
   const auto answers = opened->answers();
   REQUIRE(answers);
-  for (const OracleDraw& draw : answers->draws) {
-    if (draw.kind != "structured") continue;
-    const auto x = floats(draw.inputs.at(0));
+  for (const TestInput& test_input : answers->test_inputs) {
+    if (test_input.kind != "structured") continue;
+    const auto x = floats(test_input.inputs.at(0));
     std::map<std::string, int> rows;
     double largest_tile_end = 0;
     for (size_t r = 0; r < 44; ++r) {
@@ -214,9 +216,10 @@ TEST_CASE("input samples keep the invariants of a task's inputs") {
   const auto answers = opened->answers();
   INFO(opened->failure().reason);
   REQUIRE(answers);
-  for (const auto& draw : answers->draws) {
-    const auto t = floats(draw.inputs.at(0)), s = floats(draw.inputs.at(1)), p = floats(draw.inputs.at(2)),
-               q = floats(draw.inputs.at(3)), m = floats(draw.inputs.at(4));
+  for (const auto& test_input : answers->test_inputs) {
+    const auto t = floats(test_input.inputs.at(0)), s = floats(test_input.inputs.at(1)),
+               p = floats(test_input.inputs.at(2)), q = floats(test_input.inputs.at(3)),
+               m = floats(test_input.inputs.at(4));
     for (size_t r = 0; r < 8; ++r)
       for (size_t c = 0; c < r; ++c) CHECK(t[r * 8 + c] == 0);
     CHECK(std::is_sorted(s.begin(), s.end()));
@@ -272,15 +275,15 @@ TEST_CASE("inputs keep dtypes, strides and numbers, outputs come contiguous") {
   CHECK(spec->inputs[3]["dtype"] == "bool");
   CHECK(answers->returned["t"] == "tuple");
   CHECK(answers->returned["items"][1]["keys"] == nlohmann::json({"k"}));
-  const auto& draw = answers->draws[0];
-  const auto x = floats(draw.inputs[0]), y = floats(draw.expected[0].center);
+  const auto& test_input = answers->test_inputs[0];
+  const auto x = floats(test_input.inputs[0]), y = floats(test_input.expected[0].center);
   REQUIRE(x.size() == 15);
   for (size_t i = 0; i < 15; ++i) CHECK(y[i] == x[i] * 2.5f);
-  CHECK(draw.expected[1].center.size() == 32);
-  CHECK(draw.expected[1].allowance == std::string(4, '\0'));
+  CHECK(test_input.expected[1].center.size() == 32);
+  CHECK(test_input.expected[1].allowance == std::string(4, '\0'));
   // The last output is an input.
   CHECK(answers->trivial_outputs == std::vector<bool>{false, false, true});
-  CHECK(draw.expected[2].center == draw.inputs[2]);
+  CHECK(test_input.expected[2].center == test_input.inputs[2]);
 }
 
 TEST_CASE("the allowance is what the formula says") {
@@ -288,23 +291,23 @@ TEST_CASE("the allowance is what the formula says") {
   const auto opened = patient_oracle().open(task_code("return x.sum(-1)", "[torch.rand(16, 1000)]"), 4);
   const auto answers = opened->answers();
   REQUIRE(answers);
-  for (const auto& draw : answers->draws) {
-    const auto x = floats(draw.inputs[0]), y = floats(draw.expected[0].center);
-    const auto allowed = floats(draw.expected[0].allowance);
+  for (const auto& test_input : answers->test_inputs) {
+    const auto x = floats(test_input.inputs[0]), y = floats(test_input.expected[0].center);
+    const auto allowed = floats(test_input.expected[0].allowance);
     for (size_t r = 0; r < 16; ++r) {
       double sum = 0;
       float naive = 0;
       for (size_t c = 0; c < 1000; ++c) sum += x[r * 1000 + c], naive += x[r * 1000 + c];
       CHECK(y[r] == static_cast<float>(sum));
       CHECK(std::abs(naive - sum) <= allowed[r]);
-      // A structured draw has rows of zeros, and sizes that differ from draw to draw.
-      if (draw.kind == "structured") continue;
+      // A structured test input has rows of zeros, and sizes that differ between test inputs.
+      if (test_input.kind == "structured") continue;
       // Never above 1e-4 of the size but for what rounding explains, of each term 2^-25 of the sum among it.
       CHECK(allowed[r] < (1.1e-4 * 1.2 + 4 * 1000 * 0x1p-27) * std::abs(sum) + 1e-3);
-      // A skipped tile, a dropped last element of a plain draw, nothing at all.
+      // A skipped tile, a dropped last element of a plain test input, nothing at all.
       double tile = 0;
       for (size_t c = 960; c < 1000; ++c) tile += x[r * 1000 + c];
-      if (tile != 0) CHECK(std::abs(tile) > allowed[r]);  // of a sparse draw it may be zero
+      if (tile != 0) CHECK(std::abs(tile) > allowed[r]);  // of a sparse test input it may be zero
       CHECK(std::abs(sum) > allowed[r]);
     }
   }
@@ -340,7 +343,7 @@ TEST_CASE("parameters that constructors leave at constants are sampled and repor
   const auto answers = opened->answers();
   REQUIRE(answers);
   // At the defaults every row's mean would be 0.
-  const auto y = floats(answers->draws[0].expected[0].center);
+  const auto y = floats(answers->test_inputs[0].expected[0].center);
   double away = 0;
   for (size_t c = 0; c < 32; ++c) {
     double column = 0;

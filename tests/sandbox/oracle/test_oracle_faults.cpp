@@ -24,9 +24,9 @@ TEST_CASE("input samples stay where the reference is finite") {
       patient_oracle().open(task_code("return torch.log(1 - x)", "[torch.rand(64) * 0.5]"), 3);
   const auto answers = opened->answers();
   REQUIRE(answers);
-  for (const auto& draw : answers->draws)
-    for (const float y : floats(draw.expected[0].center)) CHECK(std::isfinite(y));
-  // Half of it is not a number on any draw: those elements must be so in every answer.
+  for (const auto& test_input : answers->test_inputs)
+    for (const float y : floats(test_input.expected[0].center)) CHECK(std::isfinite(y));
+  // Half of it is not a number on any test input: those elements must be so in every answer.
   const auto partly =
       patient_oracle().open(task_code("return torch.log(x)", "[torch.randn(64, 8)]"), 4)->answers();
   REQUIRE(partly);
@@ -135,8 +135,8 @@ TEST_CASE("inputs that the reference itself writes to are named") {
   const auto answers = patient_oracle().open(code, 4)->answers();
   REQUIRE(answers);
   CHECK(answers->written_inputs == std::vector<bool>{false, true});
-  const auto x = floats(answers->draws[0].inputs[0]), y = floats(answers->draws[0].inputs[1]);
-  const auto z = floats(answers->draws[0].expected[0].center);
+  const auto x = floats(answers->test_inputs[0].inputs[0]), y = floats(answers->test_inputs[0].inputs[1]);
+  const auto z = floats(answers->test_inputs[0].expected[0].center);
   for (size_t i = 0; i < 9; ++i) CHECK(std::abs(z[i] - x[i] * (x[i] + y[i])) < 1e-5f * (1 + std::abs(z[i])));
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("an allowance for TF32 comes if it is asked for") {
   static Oracle with_tf32(testing::box_host(), python_install(), options);
   const auto answers = with_tf32.open(task_code("return x @ x.t()", "[torch.randn(32, 64)]"), 4)->answers();
   REQUIRE(answers);
-  const auto& leaf = answers->draws[0].expected[0];
+  const auto& leaf = answers->test_inputs[0].expected[0];
   const auto narrow = floats(leaf.allowance), wide = floats(leaf.allowance_tf32);
   REQUIRE(wide.size() == narrow.size());
   for (size_t i = 0; i < wide.size(); ++i) CHECK(wide[i] > 2 * narrow[i]);

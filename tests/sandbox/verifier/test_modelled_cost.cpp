@@ -43,7 +43,7 @@ TEST_CASE("a correct program has a modelled time beside its reference's") {
     const std::string text = profile_text(v.counters, v.device);
     CHECK(text.find("bound by") != std::string::npos);
     CHECK(text.find("line ") != std::string::npos);
-    // The draw that is counted on is another each time; these programs do the same on all.
+    // The test input that is counted on is another each time; these programs do the same on all.
     const Verdict again = timed("honest", name);
     CHECK(again.candidate_ms == v.candidate_ms);
     CHECK(again.counters == v.counters);
