@@ -9,8 +9,9 @@ class BinaryRule : public RewardRule {
  public:
   explicit BinaryRule(const ConfigSection& parameters)
       : correct_(parameters.real("correct", 1, -kMaxReward, kMaxReward)),
-        incorrect_(parameters.real("wrong", 0, -kMaxReward, kMaxReward)) {
-    if (incorrect_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
+        incorrect_(parameters.real("incorrect", 0, -kMaxReward, kMaxReward)) {
+    parameters.renamed("wrong", "incorrect");
+    if (incorrect_ >= correct_) parameters.reject("incorrect", "must be less than 'correct'");
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {

@@ -1,7 +1,7 @@
-// Rule `milestone`: a ladder instead of a slope (CUDA Agent: -1 wrong, 1 correct, 2 also faster than eager
-// PyTorch, 3 also faster than torch.compile, each by more than 5 %). Steps keep one extraordinary time from
-// dominating its group; the paper reports far better results with them than with the raw speed-up. The last
-// step is worth as much as the one before unless the file says more.
+// Rule `milestone`: a ladder instead of a slope (CUDA Agent: -1 incorrect, 1 correct, 2 also faster than
+// eager PyTorch, 3 also faster than torch.compile, each by more than 5 %). Steps keep one extraordinary time
+// from dominating its group; the paper reports far better results with them than with the raw speed-up. The
+// last step is worth as much as the one before unless the file says more.
 #include "reward/reward_rule.h"
 
 namespace bicrl {
@@ -10,12 +10,13 @@ namespace {
 class MilestoneRule : public RewardRule {
  public:
   explicit MilestoneRule(const ConfigSection& parameters)
-      : incorrect_(value(parameters, "wrong", -1)),
+      : incorrect_(value(parameters, "incorrect", -1)),
         correct_(value(parameters, "correct", 1)),
         faster_than_eager_(value(parameters, "faster_than_eager", 2)),
         faster_than_both_(value(parameters, "faster_than_both", faster_than_eager_)),
         margin_(parameters.real("margin", 0.05, 0, kMaxReward)) {
-    if (incorrect_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
+    parameters.renamed("wrong", "incorrect");
+    if (incorrect_ >= correct_) parameters.reject("incorrect", "must be less than 'correct'");
     if (faster_than_eager_ < correct_)
       parameters.reject("faster_than_eager", "must not be less than 'correct'");
     if (faster_than_both_ < faster_than_eager_)

@@ -259,7 +259,8 @@ TEST_CASE("binary rewards have the same advantages as ever, bit for bit") {
                         {3, 1, 0, 1, 0x1.6a09e667f3bccp+0, -0x1.6a09e667f3bcdp-1}};
   for (const Case& c : cases) {
     const RewardFunction reward = RewardFunction::from_text(
-        concat("rule: binary\nwrong: ", c.incorrect_reward, "\ncorrect: ", c.correct_reward), "reward.yaml");
+        concat("rule: binary\nincorrect: ", c.incorrect_reward, "\ncorrect: ", c.correct_reward),
+        "reward.yaml");
     std::vector<double> values(static_cast<size_t>(c.members), c.incorrect_reward);
     std::fill_n(values.begin(), c.correct, c.correct_reward);
     const auto advantages =

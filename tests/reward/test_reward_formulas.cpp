@@ -60,9 +60,9 @@ std::string refusal(const std::string& yaml) {
 // One of each rule, with other than the default parameters, too.
 const char* const kRules[] = {
     "rule: binary",
-    "rule: binary\ncorrect: 2\nwrong: -1",
+    "rule: binary\ncorrect: 2\nincorrect: -1",
     "rule: milestone",
-    "rule: milestone\nwrong: 0\nmargin: 0.3\nfaster_than_both: 4",
+    "rule: milestone\nincorrect: 0\nmargin: 0.3\nfaster_than_both: 4",
     "rule: speedup",
     "rule: speedup\ncorrect: 0\nmin_speedup: 0\nmax_speedup: 100",
     "rule: profile",
@@ -322,7 +322,8 @@ TEST_CASE("better programs never earn less") {
 }
 
 TEST_CASE("parameters of the rules are checked with their place") {
-  CHECK_THAT(refusal("rule: milestone\nwrong: 1"), ContainsSubstring("reward.yaml:2: wrong: must be less"));
+  CHECK_THAT(refusal("rule: milestone\nincorrect: 1"),
+             ContainsSubstring("reward.yaml:2: incorrect: must be less"));
   CHECK_THAT(refusal("rule: milestone\nfaster_than_eager: 0.5"),
              ContainsSubstring("reward.yaml:2: faster_than_eager: must not be less than 'correct'"));
   CHECK_THAT(refusal("rule: milestone\nfaster_than_both: 1.5"),
