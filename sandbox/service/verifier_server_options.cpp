@@ -121,8 +121,9 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   // Allowances for TF32 take memory, so only a server that is to use them has them made.
   o.pipeline.oracle.tf32 = o.protocol.tolerance == TolerancePolicy::kTf32;
   const ConfigSection oracle = section.section("oracle");
+  oracle.renamed("pool_draws", "pool_inputs");
   o.pipeline.oracle.pool_inputs =
-      static_cast<int>(oracle.integer("pool_draws", o.pipeline.oracle.pool_inputs, 1, 32));
+      static_cast<int>(oracle.integer("pool_inputs", o.pipeline.oracle.pool_inputs, 1, 32));
   o.pipeline.oracle.max_input_bytes =
       mebibytes(oracle, "max_input_mib", o.pipeline.oracle.max_input_bytes, 1);
   o.pipeline.oracle.cache_bytes = mebibytes(oracle, "cache_mib", o.pipeline.oracle.cache_bytes, 1);
