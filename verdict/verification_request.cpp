@@ -68,6 +68,17 @@ std::optional<SpecialisedPolicy> parse_specialised_policy(std::string_view name)
   return std::nullopt;
 }
 
+std::string_view config_name(SpecialisedPolicy policy) {
+  return policy == SpecialisedPolicy::kIncorrect ? "incorrect" : to_string(policy);
+}
+
+std::optional<SpecialisedPolicy> parse_config_name(std::string_view name) {
+  for (const SpecialisedPolicy policy :
+       {SpecialisedPolicy::kOpen, SpecialisedPolicy::kIncorrect, SpecialisedPolicy::kMask})
+    if (config_name(policy) == name) return policy;
+  return std::nullopt;
+}
+
 VerificationProtocol VerificationProtocol::or_else(const VerificationProtocol& defaults) const {
   VerificationProtocol filled = *this;
   if (tolerance == TolerancePolicy::kOpen) filled.tolerance = defaults.tolerance;

@@ -36,8 +36,13 @@ enum class SpecialisedPolicy {
   kMask        // neither correct nor incorrect
 };
 
-std::string_view to_string(SpecialisedPolicy policy);  // "open", "wrong", "mask"
+// "open", "wrong", "mask": on the wire and in keys of verdicts, so that ledgers of earlier runs stay
+// readable.
+std::string_view to_string(SpecialisedPolicy policy);
 std::optional<SpecialisedPolicy> parse_specialised_policy(std::string_view name);
+// "open", "incorrect", "mask": in configuration files.
+std::string_view config_name(SpecialisedPolicy policy);
+std::optional<SpecialisedPolicy> parse_config_name(std::string_view name);
 
 // How a candidate is compared with its task's reference. Zero, or kOpen, leaves a choice to whoever is asked.
 struct VerificationProtocol {

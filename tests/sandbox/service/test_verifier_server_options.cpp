@@ -61,11 +61,15 @@ TEST_CASE("metrics are served to this machine alone, at an address that is check
     CHECK_THROWS_WITH(read(concat("metrics_listen: ", bad)), ContainsSubstring("is not HOST:PORT"));
 }
 
-TEST_CASE("keys of earlier versions are refused with their new name") {
+TEST_CASE("keys and values of earlier versions are refused with their new name") {
   CHECK(read("oracle: {pool_inputs: 3}").pipeline.oracle.pool_inputs == 3);
   CHECK_THROWS_WITH(read("oracle: {pool_draws: 3}"),
                     ContainsSubstring("verifier.yaml:1: unknown key oracle.pool_draws; it is called "
                                       "oracle.pool_inputs now"));
+  CHECK(read("protocol: {specialised: incorrect}").protocol.specialised == SpecialisedPolicy::kIncorrect);
+  CHECK_THROWS_WITH(
+      read("protocol: {specialised: wrong}"),
+      ContainsSubstring("verifier.yaml:1: protocol.specialised: expected one of incorrect, mask"));
 }
 
 TEST_CASE("GPUs are all or named, each once") {
