@@ -151,8 +151,8 @@ def may_be_long(inputs):
 
 
 def send_spec(channel, request, reference, pool):
-    """Tells the shapes of the inputs and the drawn parameters. A task whose inputs or outputs are too large fails before
-    anything is told, so that nobody runs a program on it: what that runs into would not be the program's fault."""
+    """Sends the shapes of the inputs and the sampled parameters. A task whose inputs or outputs are too large fails before
+    anything is sent, so that nobody runs a program on it: what that runs into would not be the program's fault."""
     reference.find_arguments()
     imagined = reference.imagined_inputs()
     if imagined is not None:
