@@ -62,7 +62,7 @@ Baseline::Session::~Session() {
 }
 
 // Another one starts now, so that the next session need not wait. Where none can be started the lost one
-// stays: the next session is told so, and tries again behind it.
+// stays: the next session reports that, and tries again behind it.
 std::unique_ptr<GpuProcess> Baseline::replace() noexcept try {
   auto another = start();
   const std::lock_guard lock(mutex_);

@@ -78,8 +78,8 @@ struct RunPlan {
   std::vector<RunRequest> runs;
 };
 
-// What a call leaves when a device does the work of streams in another order than that of issue: only told if
-// it is something else.
+// What a call leaves when a device does the work of streams in another order than that of issue: reported
+// only if it is something else.
 struct ReorderedCall {
   size_t call = 0;  // 0: the first; k: number k - 1 of the repeats that were executed
   std::string_view outputs;

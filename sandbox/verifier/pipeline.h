@@ -39,7 +39,7 @@ struct PipelineOptions {
   double sanitizer_share = 0;   // of correct programs, that the backend's compute-sanitizer looks at
   std::vector<std::string> sanitizer_tools{kSanitizerTools.begin(), kSanitizerTools.end()};
   std::string cost_device = "h100";  // of sandbox/cost/device_table.h: where programs are modelled
-  // What tells times, as verdicts have it.
+  // The clock of times, as verdicts name it.
   std::string clock() const { return measures_times ? kMeasuredClock : kModelClock; }
 };
 

@@ -21,7 +21,7 @@ class WindowSession {
         files_(files) {}
 
   bool serve() {
-    // Once as any plain run: what a kernel is at fault for is told with its name.
+    // Once as any plain run: a fault of a kernel is reported with its name.
     if (const auto fault = run_.trace_run().run(files_.inputs(0))) return channel_.end(*fault);
     gpu::TimedRun timed(driver_, clock_, run_);
     if (!timed.problem().empty()) return channel_.say({{"untimed", timed.problem()}});
