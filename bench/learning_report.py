@@ -7,7 +7,7 @@
 
 `report`: rates, speed-ups, and the reference against every other mode, paired by seed and task, with 95 % intervals of a bootstrap that
 draws seeds and, within them, tasks. *Unknown* tasks are of the kind that training tasks without a known program are of.
-`discovery`: of the tasks with a right answer that computes in a way that was held back (its signature: tasks/synthetic/technique.h), all programs
+`discovery`: of the tasks with a correct answer whose technique was held back (its signature: tasks/synthetic/technique.h), all programs
 shown for such operators are verified on the same task; a discovery is an answer whose modelled time is less than that of each of them.
 `families`: correct rates by what a task has beside elementwise operators, and where.
 `fastest`: the answers with the largest speed-up, to be read."""
@@ -149,7 +149,7 @@ def report(options):
     if options.reference not in modes.of:
         return
     reference = modes.of[options.reference]
-    print(f"\n| {options.reference} against | speed-up, both right | over all tasks, wrong = 1, at least eager | correct, points | of the unknown kind, points |\n|---|---|---|---|---|")
+    print(f"\n| {options.reference} against | speed-up, both correct | over all tasks, incorrect = 1, at least eager | correct, points | of the unknown kind, points |\n|---|---|---|---|---|")
     for mode, seeds in modes.of.items():
         pairs = modes.pairs(reference, seeds)
         if mode == options.reference or not pairs:
@@ -212,7 +212,7 @@ def shown_times(options, folder, wanted):
 
 def discovery(options):
     found, count = [], 0
-    print("| seed | tasks | right by a novel technique | cheaper than all that was shown |\n|---|---|---|---|")
+    print("| seed | tasks | correct by a novel technique | cheaper than all that was shown |\n|---|---|---|---|")
     for folder in folders(options.out, options.mode):
         if not (folder / "summary.json").exists():
             continue
