@@ -1,10 +1,10 @@
-"""Right and wrong variants of programs against the judge's allowances: bench/judge.md.
+"""Correct and incorrect variants of programs against the judge's allowances: bench/judge.md.
 
     .venv/bin/python bench/judge.py [part of a family's name...]
 
 Variants are written in PyTorch, in the types and the order of sums that a kernel would use. A row holds the largest
-error as a share of the allowance (1 is the limit) on the draws of each kind, then under the TF32 policy over all kinds,
-then as a share of the published tolerance (1e-2 + 1e-2 |y|) on plain draws.
+error as a share of the allowance (1 is the limit) on the test inputs of each kind, then under the TF32 policy over all kinds,
+then as a share of the published tolerance (1e-2 + 1e-2 |y|) on plain test inputs.
 """
 import functools
 import itertools
@@ -106,13 +106,13 @@ def without_last(x, count):
 FAMILIES = []
 
 
-def family(name, forward, inputs, right, wrong, init="pass"):
+def family(name, forward, inputs, correct, incorrect, init="pass"):
     args = ", ".join("xy"[:inputs.count("torch.r")])
     code = ("import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nclass Model(nn.Module):\n"
             f"    def __init__(self):\n        super().__init__()\n        {init}\n"
             f"    def forward(self, {args}):\n        return {forward}\n"
             f"def get_inputs():\n    return [{inputs}]\ndef get_init_inputs():\n    return []\n")
-    FAMILIES.append((name, code, right, wrong))
+    FAMILIES.append((name, code, correct, incorrect))
 
 
 family("matmul 256x512x128", "x @ y", "torch.randn(256, 512), torch.randn(512, 128)", {
@@ -329,22 +329,22 @@ family("cosine_similarity", "F.cosine_similarity(x, y, -1)", "torch.randn(64, 51
 
 # ---- Judging.
 
-def share(answer, draw, allowed):
+def share(answer, test_input, allowed):
     """Largest error as a share of `allowed`; 1e9 if an integer differs where it may not."""
-    own, exact = draw.own[0], draw.exact[0]
+    own, exact = test_input.own[0], test_input.exact[0]
     answer = answer.reshape(own.shape)
     if not own.is_floating_point():
-        return 1e9 * float(((answer != own) & ~draw.allowed[0]).any())
+        return 1e9 * float(((answer != own) & ~test_input.allowed[0]).any())
     error = (answer.double() - exact).abs()
     return float(torch.where(error == 0, 0.0, error / allowed.double()).nan_to_num(1e9, 1e9).max())
 
 
 def judged(code):
-    """Draws of each kind, and the model."""
+    """Test inputs of each kind, and the model."""
     reference = Reference(code, init_seed=1234)
     reference.find_arguments()
     reference.build()
-    pool = Pool(reference, {"secret": code, "tf32": True, "least_draws": 8, "most_draws": 8, "pool_bytes": 1 << 30,
+    pool = Pool(reference, {"secret": code, "tf32": True, "least_inputs": 8, "most_inputs": 8, "pool_bytes": 1 << 30,
                             "max_output_bytes": 1 << 28, "most_lane_operations": 1 << 40})
     pool.first_look()
     return reference.model, [pool.kind(kind) for kind in KINDS]
@@ -360,20 +360,20 @@ def main():
     torch.manual_seed(0)
     unexpected = 0
     print("| family | variant | " + " | ".join(KINDS) + " | TF32 | published, plain |\n|" + "---|" * (len(KINDS) + 4))
-    for name, code, right, wrong in FAMILIES:
+    for name, code, correct, incorrect in FAMILIES:
         if sys.argv[1:] and not any(part in name for part in sys.argv[1:]):
             continue
         model, kinds = judged(code)
-        for variants, expected in ((right, True), (wrong, False)):
+        for variants, expected in ((correct, True), (incorrect, False)):
             for variant, compute in variants.items():
-                answers = [[(compute(model, *draw.leaves), draw) for draw in kind.kept] for kind in kinds]
+                answers = [[(compute(model, *test_input.leaves), test_input) for test_input in kind.kept] for kind in kinds]
                 by_kind = [max(share(y, d, d.allowed[0]) for y, d in pairs) for pairs in answers]
                 loose = max(share(y, d, d.allowed_tf32[0]) for pairs in answers for y, d in pairs)
                 published = max(share(y, d, 1e-2 + 1e-2 * d.exact[0].abs()) for y, d in answers[0])
                 passed = max(by_kind) <= 1
                 unexpected += passed != expected or ("TF32 policy" in variant and loose > 1)
                 figures = [text(x) for x in (*by_kind, loose, published)]
-                print(f"| {name} | {'right' if expected else 'wrong'}: {variant} | " + " | ".join(figures) + " |", flush=True)
+                print(f"| {name} | {'correct' if expected else 'incorrect'}: {variant} | " + " | ".join(figures) + " |", flush=True)
     print(f"\n{unexpected} variants judged otherwise than they are called")
     return unexpected > 0
 

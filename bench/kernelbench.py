@@ -60,13 +60,13 @@ class ModelNew(torch.nn.Module):
 
 # Answers to problem 2, (x - y) * factor: name, program, whether it needs a GPU, compiled, correct, a key of its metadata.
 PROGRAMS = [
-    ("right, by a kernel", KERNEL % "z[i] = (x[i] - y[i]) * factor", True, True, True, "clock"),
-    ("wrong, by a kernel", KERNEL % "z[i] = (x[i] + y[i]) * factor", True, True, False, "correctness_issue"),
+    ("correct, by a kernel", KERNEL % "z[i] = (x[i] - y[i]) * factor", True, True, True, "clock"),
+    ("incorrect, by a kernel", KERNEL % "z[i] = (x[i] + y[i]) * factor", True, True, False, "correctness_issue"),
     ("does not compile", KERNEL % "z[i] = block", True, False, False, "compilation_error"),
     ("an illegal access", KERNEL % "z[i + (1 << 30)] = x[i]", True, False, False, "cuda_error"),
     ("a kernel without end", KERNEL % "{ volatile int go = 1; while (go) z[i] = 1; }", True, True, False, "timeout"),
-    ("right, by PyTorch", PLAIN % "return (x - y) * self.factor", False, True, True, "clock"),
-    ("wrong, by PyTorch", PLAIN % "return (x - y) * self.factor + 0.1", False, True, False, "correctness_issue"),
+    ("correct, by PyTorch", PLAIN % "return (x - y) * self.factor", False, True, True, "clock"),
+    ("incorrect, by PyTorch", PLAIN % "return (x - y) * self.factor + 0.1", False, True, False, "correctness_issue"),
     ("raises", PLAIN % "raise ValueError('no answer')", False, True, False, "runtime_error"),
     ("ends its process", PLAIN % "import os; os._exit(0)", False, True, False, "process_ended"),
     ("without end", PLAIN % "while True: pass", False, True, False, "timeout"),

@@ -1,11 +1,11 @@
-"""What reinforcement teaches that imitation does not: arms that go on from one warm-up, seed by seed, and what they reach.
+"""What reinforcement teaches that imitation does not: modes that go on from one warm-up, seed by seed, and what they reach.
 
-    python3 bench/learning.py --program build/cpu/bin/bicrl --out build/learning --seeds 1-5 --split test [--arms rl,best]
+    python3 bench/learning.py --program build/cpu/bin/bicrl --out build/learning --seeds 1-5 --split test [--modes rl,best]
         [--workers 2] [--ranks 2] [--at-once 1] [key.path=value ...]
 
-It starts one verifier that all arms share, so that no program is verified twice, and goes on where it was stopped: what has
+It starts one verifier that all modes share, so that no program is verified twice, and goes on where it was stopped: what has
 finished is not run again. Further words are overrides for every run. bench/learning_report.py makes tables of the folder.
-Arms make as many updates as the stages of configs/quickstart.yaml (with their imitation; they make one a step otherwise), and ask for as many verdicts where they ask for any:
+Modes make as many updates as the stages of configs/quickstart.yaml (with their imitation; they make one a step otherwise), and ask for as many verdicts where they ask for any:
     rl            the stages as they are
     best          supervised, on the best known program of each training task, from the stages' highest rate down to their lowest
     rejection     the same stages, each group's best response imitated
@@ -18,7 +18,7 @@ Arms make as many updates as the stages of configs/quickstart.yaml (with their i
     kept_scaled   both
     twice         the same stages, each response trained twice and twice as many imitated batches
     few_tasks     the same stages, half of the tasks in each end-to-end step, and so half of the verdicts
-    half_ARM      any of these with half of the end-to-end steps, and so of the verdicts
+    half_MODE     any of these with half of the end-to-end steps, and so of the verdicts
 The warm-up itself is also asked 8 times about the first of them (best of 8)."""
 import argparse
 import os
@@ -33,7 +33,7 @@ from verifier_process import running_verifier
 
 SOURCE = Path(__file__).resolve().parents[1]
 CONFIG = SOURCE / "configs/quickstart.yaml"
-ARMS = ("rl", "best", "rejection", "shuffled", "no_infilling")
+MODES = ("rl", "best", "rejection", "shuffled", "no_infilling")
 STALENESS = re.compile(r"stale_(\d+)")
 
 
@@ -58,33 +58,33 @@ class Stages:
 
 
 # Without steps rather than without stages: those say that evaluations need times.
-def overrides_of(arm, warm_up, stages):
+def overrides_of(mode, warm_up, stages):
     source = [f"policy.checkpoint={warm_up}/checkpoints/warm_up", "policy.config="]
-    if arm.startswith("half_"):
-        return [*overrides_of(arm.removeprefix("half_"), warm_up, stages), *(f"stages.{i}.steps={stages.steps[i] // 2}" for i in range(1, stages.count))]
-    if arm == "best":
+    if mode.startswith("half_"):
+        return [*overrides_of(mode.removeprefix("half_"), warm_up, stages), *(f"stages.{i}.steps={stages.steps[i] // 2}" for i in range(1, stages.count))]
+    if mode == "best":
         return [*source, *stages.each("steps=0"), f"warm_up.steps={stages.updates}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
                 "warm_up.update.warmup_updates=0", f"warm_up.update.learning_rate={stages.highest_rate}", "warm_up.update.learning_rate_decay=cosine",
                 f"warm_up.update.min_learning_rate={stages.lowest_rate}"]
     kept = [*source, "warm_up.steps=0", "evaluation.phases=last"]
-    if arm == "rejection":
+    if mode == "rejection":
         return [*kept, *stages.each("advantage=best")]
-    if arm == "shuffled":
+    if mode == "shuffled":
         return [*kept, *stages.each("shuffled_advantages=true")]
-    if arm == "no_infilling":
+    if mode == "no_infilling":
         return [*kept, "stages.0.steps=0", f"stages.1.steps={stages.steps[0] + stages.steps[1]}"]
-    if arm in ("kept", "scaled", "kept_scaled"):
-        return [*kept, *(stages.each("zero_variance=keep") if "kept" in arm else []), *(stages.each("update.step_scale=informative") if "scaled" in arm else [])]
-    if arm == "few_tasks":
+    if mode in ("kept", "scaled", "kept_scaled"):
+        return [*kept, *(stages.each("zero_variance=keep") if "kept" in mode else []), *(stages.each("update.step_scale=informative") if "scaled" in mode else [])]
+    if mode == "few_tasks":
         return [*kept, *(f"stages.{i}.tasks_per_step={stages.tasks // 2}" for i in range(1, stages.count))]
-    if arm == "twice":
+    if mode == "twice":
         return [*kept, *stages.each("update.epochs=2"), *(f"stages.{i}.imitation.updates={2 * updates}" for i, updates in stages.imitated.items())]
-    if arm in ("draws", "exact"):
-        return [*kept, *stages.each(f"update.objective={arm}")]
-    if stale := STALENESS.fullmatch(arm):
+    if mode in ("draws", "exact"):
+        return [*kept, *stages.each(f"update.objective={mode}")]
+    if stale := STALENESS.fullmatch(mode):
         return [*kept, "trainer.placement=split", f"trainer.max_staleness={stale[1]}", *stages.each("update.dual_clip=3")]
-    if arm != "rl":
-        sys.exit(f"there is no arm '{arm}'")
+    if mode != "rl":
+        sys.exit(f"there is no mode '{mode}'")
     return kept
 
 
@@ -115,12 +115,12 @@ class Bench:
                             f"evaluation.best_of={{tasks: {self.options.best_of}, samples: 8}}" if self.options.best_of else "evaluation.best_of={}"])
         return folder
 
-    def arm(self, seed, arm):
+    def train_mode(self, seed, mode):
         folder = Path(self.options.out).resolve() / f"seed-{seed}"
         if not (folder / "warm_up/checkpoints/warm_up").exists():
             return
-        self.train(folder / arm, [f"run.seed={seed}", f"tasks.synthetic.seed={seed}", "evaluation.best_of={}", *overrides_of(arm, folder / "warm_up", self.stages)],
-                   max(2, self.options.ranks) if STALENESS.fullmatch(arm) else None)
+        self.train(folder / mode, [f"run.seed={seed}", f"tasks.synthetic.seed={seed}", "evaluation.best_of={}", *overrides_of(mode, folder / "warm_up", self.stages)],
+                   max(2, self.options.ranks) if STALENESS.fullmatch(mode) else None)
 
 
 def sizes_of_splits(options):
@@ -147,7 +147,7 @@ def run(options):
         bench = Bench(options, address)
         with ThreadPoolExecutor(options.at_once) as pool:
             list(pool.map(bench.warm_up, options.seeds))
-            list(pool.map(lambda pair: bench.arm(*pair), [(s, a) for a in options.arms for s in options.seeds]))
+            list(pool.map(lambda pair: bench.train_mode(*pair), [(s, m) for m in options.modes for s in options.seeds]))
 
 
 def numbers(text):
@@ -161,7 +161,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--seeds", type=numbers, default=numbers("11-15"))
     parser.add_argument("--split", choices=("development", "test"), default="development")
-    parser.add_argument("--arms", type=lambda t: t.split(","), default=list(ARMS))
+    parser.add_argument("--modes", type=lambda t: t.split(","), default=list(MODES))
     parser.add_argument("--tasks", type=int, default=512)
     parser.add_argument("--best-of", type=int, default=64)
     parser.add_argument("--workers", type=int, default=2)

@@ -1,13 +1,13 @@
 """Tables of what the runs of bench/learning.py reached.
 
     python3 bench/learning_report.py report --out build/learning [--reference rl]
-    python3 bench/learning_report.py discovery --out build/learning --program build/cpu/bin/bicrl [--arm rl] [--workers 2] [--show 3]
+    python3 bench/learning_report.py discovery --out build/learning --program build/cpu/bin/bicrl [--mode rl] [--workers 2] [--show 3]
     python3 bench/learning_report.py families --out build/learning
-    python3 bench/learning_report.py fastest --out build/learning [--arm rl] [--show 20]
+    python3 bench/learning_report.py fastest --out build/learning [--mode rl] [--show 20]
 
-`report`: rates, speed-ups, and the reference against every other arm, paired by seed and task, with 95 % intervals of a bootstrap that
+`report`: rates, speed-ups, and the reference against every other mode, paired by seed and task, with 95 % intervals of a bootstrap that
 draws seeds and, within them, tasks. *Unknown* tasks are of the kind that training tasks without a known program are of.
-`discovery`: of the tasks with a right answer that computes in a way that was held back (its signature: tasks/synthetic/technique.h), all programs
+`discovery`: of the tasks with a correct answer whose technique was held back (its signature: tasks/synthetic/technique.h), all programs
 shown for such operators are verified on the same task; a discovery is an answer whose modelled time is less than that of each of them.
 `families`: correct rates by what a task has beside elementwise operators, and where.
 `fastest`: the answers with the largest speed-up, to be read."""
@@ -48,13 +48,13 @@ def unknown_ids(tasks):
     return {t["id"] for t in json.loads((tasks / "held_out.json").read_text()) if interior_operators.intersection(t["composition"][1:-1])}
 
 
-def folders(out, arms):
-    """Those of the arms' runs, by the seeds' numbers."""
-    return sorted(Path(out).glob(f"seed-*/{arms}"), key=lambda folder: (int(folder.parent.name.removeprefix("seed-")), folder.name))
+def folders(out, modes):
+    """Those of the modes' runs, by the seeds' numbers."""
+    return sorted(Path(out).glob(f"seed-*/{modes}"), key=lambda folder: (int(folder.parent.name.removeprefix("seed-")), folder.name))
 
 
-class Arms:
-    """Greedy answers by arm, seed and task."""
+class Modes:
+    """Greedy answers by mode, seed and task."""
 
     def __init__(self, out):
         self.of, self.unknown, self.tasks, self.best_of = {}, {}, {}, {}
@@ -127,9 +127,9 @@ def estimate_text(figures, form):
 
 
 # ---- The commands.
-def print_table(arms, unknown):
-    print("| arm | correct (seeds) | of the unknown kind | speed-up of the correct | fast_1 | fast_2 | novel |\n|---|---|---|---|---|---|---|")
-    for name, seeds in arms.items():
+def print_table(modes, unknown):
+    print("| mode | correct (seeds) | of the unknown kind | speed-up of the correct | fast_1 | fast_2 | novel |\n|---|---|---|---|---|---|---|")
+    for name, seeds in modes.items():
         print(row(name, seeds, unknown))
 
 
@@ -144,23 +144,23 @@ def row(name, seeds, unknown):
 
 
 def report(options):
-    arms = Arms(options.out)
-    print_table(arms.of, arms.unknown)
-    if options.reference not in arms.of:
+    modes = Modes(options.out)
+    print_table(modes.of, modes.unknown)
+    if options.reference not in modes.of:
         return
-    reference = arms.of[options.reference]
-    print(f"\n| {options.reference} against | speed-up, both right | over all tasks, wrong = 1, at least eager | correct, points | of the unknown kind, points |\n|---|---|---|---|---|")
-    for arm, seeds in arms.of.items():
-        pairs = arms.pairs(reference, seeds)
-        if arm == options.reference or not pairs:
+    reference = modes.of[options.reference]
+    print(f"\n| {options.reference} against | speed-up, both correct | over all tasks, incorrect = 1, at least eager | correct, points | of the unknown kind, points |\n|---|---|---|---|---|")
+    for mode, seeds in modes.of.items():
+        pairs = modes.pairs(reference, seeds)
+        if mode == options.reference or not pairs:
             continue
-        hard = arms.pairs(reference, seeds, unknown_only=True)
-        print(f"| {arm} | {estimate_text(bootstrap(pairs, ratio_on_both), '.2f')} | {estimate_text(bootstrap(pairs, ratio_over_all), '.2f')} | "
+        hard = modes.pairs(reference, seeds, unknown_only=True)
+        print(f"| {mode} | {estimate_text(bootstrap(pairs, ratio_on_both), '.2f')} | {estimate_text(bootstrap(pairs, ratio_over_all), '.2f')} | "
               f"{estimate_text(bootstrap(pairs, correct_difference), '+.1f')} | {estimate_text(bootstrap(hard, correct_difference), '+.1f')} |")
-    if arms.best_of:
+    if modes.best_of:
         print("\nOn the tasks that the warm-up answered 8 times, greedy beside its best of 8:\n")
-        on_the_same = lambda seeds: {seed: {t: seeds[seed][t] for t in best} for seed, best in arms.best_of.items() if seed in seeds}
-        print_table({"best of 8 of the warm-up": arms.best_of, **{arm: on_the_same(seeds) for arm, seeds in arms.of.items()}}, arms.unknown)
+        on_the_same = lambda seeds: {seed: {t: seeds[seed][t] for t in best} for seed, best in modes.best_of.items() if seed in seeds}
+        print_table({"best of 8 of the warm-up": modes.best_of, **{mode: on_the_same(seeds) for mode, seeds in modes.of.items()}}, modes.unknown)
 
 
 KINDS = {**dict.fromkeys(("sum", "mean", "max"), "reduction"), **dict.fromkeys(("avg3", "max3", "diff"), "stencil"), "softmax": "softmax"}
@@ -177,16 +177,16 @@ def family_of(composition):
 
 
 def families(options):
-    arms = Arms(options.out)
+    modes = Modes(options.out)
     found = {}
-    for arm, seeds in arms.of.items():
+    for mode, seeds in modes.of.items():
         for seed, answers in seeds.items():
             for task, answer in answers.items():
-                found.setdefault(family_of(arms.tasks[seed][task]), {}).setdefault(arm, []).append(answer["correct"])
-    print("| family | tasks | " + " | ".join(arms.of) + " |\n|---|---|" + "---|" * len(arms.of))
-    for family, by_arm in sorted(found.items(), key=lambda item: -max(map(len, item[1].values()))):
-        rates = [f"{100 * sum(by_arm[arm]) / len(by_arm[arm]):.1f} %" if arm in by_arm else "" for arm in arms.of]
-        print(f"| {family} | {max(map(len, by_arm.values()))} | " + " | ".join(rates) + " |")
+                found.setdefault(family_of(modes.tasks[seed][task]), {}).setdefault(mode, []).append(answer["correct"])
+    print("| family | tasks | " + " | ".join(modes.of) + " |\n|---|---|" + "---|" * len(modes.of))
+    for family, by_mode in sorted(found.items(), key=lambda item: -max(map(len, item[1].values()))):
+        rates = [f"{100 * sum(by_mode[mode]) / len(by_mode[mode]):.1f} %" if mode in by_mode else "" for mode in modes.of]
+        print(f"| {family} | {max(map(len, by_mode.values()))} | " + " | ".join(rates) + " |")
 
 
 def shown_times(options, folder, wanted):
@@ -212,8 +212,8 @@ def shown_times(options, folder, wanted):
 
 def discovery(options):
     found, count = [], 0
-    print("| seed | tasks | right by a novel technique | cheaper than all that was shown |\n|---|---|---|---|")
-    for folder in folders(options.out, options.arm):
+    print("| seed | tasks | correct by a novel technique | cheaper than all that was shown |\n|---|---|---|---|")
+    for folder in folders(options.out, options.mode):
         if not (folder / "summary.json").exists():
             continue
         answers = last_of(folder)
@@ -230,7 +230,7 @@ def discovery(options):
 
 
 def fastest(options):
-    for folder in folders(options.out, options.arm):
+    for folder in folders(options.out, options.mode):
         tasks = {t["id"]: t for t in json.loads((folder.parent / "tasks/held_out.json").read_text())}
         for answer in sorted(last_of(folder), key=lambda a: -speed(a))[: options.show]:
             print(f"\n=== {folder.parent.name} {answer['task_id']} ({', '.join(tasks[answer['task_id']]['composition'])}): {speed(answer):.2f} times as fast as eager, "
@@ -248,7 +248,7 @@ def main():
             command.add_argument("--reference", default="rl")
         if name in ("report", "families"):
             continue
-        command.add_argument("--arm", default="rl")
+        command.add_argument("--mode", default="rl")
         command.add_argument("--show", type=int, default=3 if name == "discovery" else 20)
         if name == "discovery":
             command.add_argument("--program", required=True, type=lambda p: str(Path(p).resolve()))

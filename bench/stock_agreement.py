@@ -109,9 +109,9 @@ def main():
     print("\n| program | ours | stock | ours says | stock says |\n|---|---|---|---|---|")
     for at, name in enumerate(names):
         pair = [records.get(at + 1, {"metadata": {}}) for records in (ours, stock)]
-        verdicts = tuple({True: "right", False: "wrong", None: "not graded"}[record.get("correctness")] for record in pair)
+        verdicts = tuple({True: "correct", False: "incorrect", None: "not graded"}[record.get("correctness")] for record in pair)
         counts[verdicts] += 1
-        if verdicts != ("right", "right"):
+        if verdicts != ("correct", "correct"):
             print(f"| {name} | {verdicts[0]} | {verdicts[1]} | {words(pair[0])} | {words(pair[1])} |")
     print(f"\nof {len(names)}: " + ", ".join(f"{n} {a} here and {b} there" for (a, b), n in sorted(counts.items())))
 

@@ -32,8 +32,8 @@ struct RankPlanes {
 };
 
 // Runs `work` with the planes of mpirun's ranks, or of this process alone, and returns its exit code.
-// Under mpirun it catches what `work` throws: a SharedError, and an InputError that every rank finds, is told
-// once (by rank 0); anything else ends all ranks with the message.
+// Under mpirun it catches what `work` throws: a SharedError, and an InputError that every rank finds, is
+// logged once (by rank 0); anything else ends all ranks with the message.
 int with_ranks(const std::function<int(RankPlanes)>& work);
 
 // Collective. Fills in `addresses` if it is empty: rank 0 starts a server with the `verifier.server`

@@ -9,19 +9,20 @@ class BinaryRule : public RewardRule {
  public:
   explicit BinaryRule(const ConfigSection& parameters)
       : correct_(parameters.real("correct", 1, -kMaxReward, kMaxReward)),
-        wrong_(parameters.real("wrong", 0, -kMaxReward, kMaxReward)) {
-    if (wrong_ >= correct_) parameters.reject("wrong", "must be less than 'correct'");
+        incorrect_(parameters.real("incorrect", 0, -kMaxReward, kMaxReward)) {
+    parameters.renamed("wrong", "incorrect");
+    if (incorrect_ >= correct_) parameters.reject("incorrect", "must be less than 'correct'");
   }
 
   std::vector<RewardTerm> score(const Verdict& verdict) const override {
-    return {{"correct", earns_correctness(verdict) ? correct_ : wrong_}};
+    return {{"correct", earns_correctness(verdict) ? correct_ : incorrect_}};
   }
 
   double min_deviation() const override { return 0; }
 
  private:
   double correct_;
-  double wrong_;
+  double incorrect_;
 };
 
 const RewardRuleRegistration kBinaryRegistered("binary", [](const ConfigSection& p) {

@@ -134,7 +134,7 @@ struct AttemptText {
   std::string code, fault_class, diagnostics;
 };
 
-AttemptText shown(const Task& task, Stage stage, const FailedAttempt& attempt) {
+AttemptText describe_attempt(const Task& task, Stage stage, const FailedAttempt& attempt) {
   AttemptText text;
   text.is_middle = stage == Stage::kInfilling && kept_scaffold(task, attempt.program);
   const size_t begin = text.is_middle ? task.prefix.size() : 0;
@@ -176,11 +176,11 @@ Prompt build_prompt(const Task& task, Stage stage, PromptStyle style, Scaffold s
   prompt.stage = stage;
   const bool clamped = stage == Stage::kInfilling && scaffold == Scaffold::kClamp;
   if (style == PromptStyle::kCompact) {
-    if (attempt) prompt.text = compact_attempt(shown(task, stage, *attempt));
+    if (attempt) prompt.text = compact_attempt(describe_attempt(task, stage, *attempt));
     prompt.text += compact(task, stage, scaffold);
   } else {
     const ChatForm& form = chat_form(style);
-    const std::string tried = attempt ? chat_attempt(shown(task, stage, *attempt), form) : "";
+    const std::string tried = attempt ? chat_attempt(describe_attempt(task, stage, *attempt), form) : "";
     prompt.text =
         stage == Stage::kInfilling ? chat_infilling(task, form, tried) : chat_end_to_end(task, form, tried);
     prompt.answer_opening = form.answer_opening;

@@ -52,7 +52,7 @@ std::string_view to_string(SpecialisedPolicy policy) {
   switch (policy) {
     case SpecialisedPolicy::kOpen:
       return "open";
-    case SpecialisedPolicy::kWrong:
+    case SpecialisedPolicy::kIncorrect:
       return "wrong";
     case SpecialisedPolicy::kMask:
       return "mask";
@@ -63,8 +63,19 @@ std::string_view to_string(SpecialisedPolicy policy) {
 
 std::optional<SpecialisedPolicy> parse_specialised_policy(std::string_view name) {
   for (const SpecialisedPolicy policy :
-       {SpecialisedPolicy::kOpen, SpecialisedPolicy::kWrong, SpecialisedPolicy::kMask})
+       {SpecialisedPolicy::kOpen, SpecialisedPolicy::kIncorrect, SpecialisedPolicy::kMask})
     if (to_string(policy) == name) return policy;
+  return std::nullopt;
+}
+
+std::string_view config_name(SpecialisedPolicy policy) {
+  return policy == SpecialisedPolicy::kIncorrect ? "incorrect" : to_string(policy);
+}
+
+std::optional<SpecialisedPolicy> parse_config_name(std::string_view name) {
+  for (const SpecialisedPolicy policy :
+       {SpecialisedPolicy::kOpen, SpecialisedPolicy::kIncorrect, SpecialisedPolicy::kMask})
+    if (config_name(policy) == name) return policy;
   return std::nullopt;
 }
 

@@ -31,13 +31,18 @@ std::optional<SizePolicy> parse_size_policy(std::string_view name);
 
 // What a program is whose host part refuses reduced sizes, and not the task's own.
 enum class SpecialisedPolicy {
-  kOpen,   // whoever is asked chooses
-  kWrong,  // at fault
-  kMask    // neither right nor wrong
+  kOpen,       // whoever is asked chooses
+  kIncorrect,  // at fault
+  kMask        // neither correct nor incorrect
 };
 
-std::string_view to_string(SpecialisedPolicy policy);  // "open", "wrong", "mask"
+// "open", "wrong", "mask": on the wire and in keys of verdicts, so that ledgers of earlier runs stay
+// readable.
+std::string_view to_string(SpecialisedPolicy policy);
 std::optional<SpecialisedPolicy> parse_specialised_policy(std::string_view name);
+// "open", "incorrect", "mask": in configuration files.
+std::string_view config_name(SpecialisedPolicy policy);
+std::optional<SpecialisedPolicy> parse_config_name(std::string_view name);
 
 // How a candidate is compared with its task's reference. Zero, or kOpen, leaves a choice to whoever is asked.
 struct VerificationProtocol {
@@ -56,7 +61,7 @@ struct VerificationProtocol {
 inline constexpr VerificationProtocol kDefaultProtocol{.tolerance = TolerancePolicy::kProfile,
                                                        .trials = 4,
                                                        .size = SizePolicy::kFitting,
-                                                       .specialised = SpecialisedPolicy::kWrong};
+                                                       .specialised = SpecialisedPolicy::kIncorrect};
 inline constexpr int kMaxTrials = 32;
 
 // "tolerance profile, 4 trials, size fitting, specialised wrong, times": protocols that differ read

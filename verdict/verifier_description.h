@@ -21,7 +21,7 @@ struct VerifierDescription {
   int64_t verified = 0;
   int64_t cache_hits = 0;
   VerificationProtocol protocol{};  // what a request gets that leaves its own open
-  // What tells times, kModelClock or kMeasuredClock, and the device as in verdicts; empty: a request that
+  // The clock of times, kModelClock or kMeasuredClock, and the device as in verdicts; empty: a request that
   // asks for times is refused.
   std::string clock, device;
   bool operator==(const VerifierDescription&) const = default;

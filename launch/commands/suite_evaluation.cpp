@@ -35,7 +35,7 @@ KernelBenchResults empty_results(int64_t level, const std::vector<KernelBenchTas
 void print_row(const KernelBenchTask& problem, const KernelBenchSample& sample) {
   const char* found = !sample.graded    ? "not graded"
                       : sample.correct  ? "correct"
-                      : sample.compiled ? "wrong"
+                      : sample.compiled ? "incorrect"
                                         : "not compiled";
   char line[200];
   snprintf(line, sizeof line, "%-24s sample %-4lld %-12s", problem.task.id.c_str(),

@@ -51,7 +51,7 @@ class ReducedCheck {
     sizes_ = std::move(found.sizes);
     std::vector<std::shared_ptr<OracleTask>> opened;
     for (const SizeVariant& variant : sizes_->variants)
-      opened.push_back(oracle.open(variant.code, kDrawKinds, TaskSize::kReduced));
+      opened.push_back(oracle.open(variant.code, kInputKinds, TaskSize::kReduced));
     for (size_t i = 0; i < opened.size(); ++i) {
       const SizeVariant& variant = sizes_->variants[i];
       std::vector<InvalidTask> faults = faults_of(*opened[i]);
@@ -154,7 +154,7 @@ std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& 
   std::deque<std::shared_ptr<OracleTask>> ahead;
   for (size_t i = 0, next = 0; i < tasks.size(); ++i) {
     for (; next < tasks.size() && ahead.size() < kOpenAhead; ++next)
-      ahead.push_back(oracle.open(tasks[next].pytorch_code, kDrawKinds));
+      ahead.push_back(oracle.open(tasks[next].pytorch_code, kInputKinds));
     auto faults = faults_of(*ahead.front());
     const auto spec = ahead.front()->spec();
     const bool is_too_large = ahead.front()->failure().is_of_size();
@@ -175,7 +175,7 @@ std::vector<Task> check_tasks(const std::string& name, const std::vector<Task>& 
     }
     if (has_costing_inputs) {
       for (InvalidTask& fault :
-           faults_of(*oracle.open(tasks[i].pytorch_code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted)))
+           faults_of(*oracle.open(tasks[i].pytorch_code, input_kinds(TaskSize::kCosted), TaskSize::kCosted)))
         faults.push_back({std::move(fault.kind), "on get_costing_inputs(): " + fault.message});
     }
     faulty += !faults.empty();

@@ -147,7 +147,7 @@ OpenedRun open_run(const LearnerCommand& command, const LoadedRun& run, ControlP
       throw InputError(
           concat((opened.directory->path() / "config.yaml").string(),
                  ": is missing, though the run has checkpoints; put it back, or name another run.directory"));
-    // A change that cannot be allowed is told before it is kept.
+    // A change that cannot be allowed is reported before it is kept.
     if (command.allow_changed_config && !opened.checkpoint.empty())
       check_adapters_of(opened.checkpoint, run.settings.policy.lora);
     // Before the first checkpoint there is nothing that another configuration could spoil.

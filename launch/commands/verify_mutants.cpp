@@ -47,7 +47,7 @@ void count(const Verdict& verdict, Tally& tally) {
   if (end == "no_verdict") ++tally.without_verdict;
   if (end != "killed") return;
   ++tally.killed;
-  ++tally.classes[verdict.fault_class.empty() ? "wrong" : verdict.fault_class];
+  ++tally.classes[verdict.fault_class.empty() ? "incorrect" : verdict.fault_class];
 }
 
 void print_survivor(const std::string& task_id, const Mutant& mutant) {

@@ -44,7 +44,7 @@ VerifierClientOptions VerifierClientOptions::from_config(const ConfigSection& se
   o.protocol.trials = static_cast<int>(section.integer("trials", o.protocol.trials, 0, kMaxTrials));
   o.protocol.size = *parse_size_policy(section.choice("size", "open", {"open", "fitting", "own", "reduced"}));
   o.protocol.specialised =
-      *parse_specialised_policy(section.choice("specialised", "open", {"open", "wrong", "mask"}));
+      *parse_config_name(section.choice("specialised", "open", {"open", "incorrect", "mask"}));
   return o;
 }
 

@@ -51,7 +51,7 @@ bool has_plain_names(const SplitProgram& split) {
          });
 }
 
-// Words of dear headers in the text: precompiled once, they cost later texts a tenth.
+// Words of expensive headers in the text: precompiled once, they cost later texts a tenth.
 std::vector<std::string> header_words(const CudaProgram& program) {
   std::vector<std::string> words;
   for (const CommonIncludes& common : common_includes())

@@ -62,7 +62,7 @@ Baseline::Session::~Session() {
 }
 
 // Another one starts now, so that the next session need not wait. Where none can be started the lost one
-// stays: the next session is told so, and tries again behind it.
+// stays: the next session reports that, and tries again behind it.
 std::unique_ptr<GpuProcess> Baseline::replace() noexcept try {
   auto another = start();
   const std::lock_guard lock(mutex_);
@@ -100,9 +100,9 @@ Fault Baseline::Session::open(const std::vector<int>& files, size_t plan, double
   return {};
 }
 
-Fault Baseline::Session::prepare(size_t draw) {
+Fault Baseline::Session::prepare(size_t test_input) {
   nlohmann::json said;
-  if (!owner_.process_->post({{"window", "prepare"}, {"draw", draw}})) return read({}, said);
+  if (!owner_.process_->post({{"window", "prepare"}, {"test_input", test_input}})) return read({}, said);
   preparing_ = true;
   return {};
 }

@@ -49,7 +49,7 @@ class Baseline {
     const std::vector<UniqueFd>& shared() const { return fds_; }  // with these descriptors
     // What only one of the scripts knows.
     Fault ask(const nlohmann::json& asked, nlohmann::json& said, const std::vector<int>& fds = {});
-    Fault prepare(size_t draw);  // begins with it
+    Fault prepare(size_t test_input);  // begins with it
     Fault await_ready();
     // `side`: "eager" or "compile".
     Fault time(const std::string& side, bool by_stream, timing::TimedCall& call);

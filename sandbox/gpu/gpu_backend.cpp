@@ -218,7 +218,7 @@ nlohmann::json GpuBackend::describe_program(const Trace& trace, const std::vecto
                        {"max_bytes", options_.max_buffer_bytes},
                        {"ptx", nlohmann::json::array()},
                        {"code", nlohmann::json::array()},
-                       {"draws", nlohmann::json::array()}};
+                       {"test_inputs", nlohmann::json::array()}};
   asked["trace"] = files.add(std::string_view(trace.encode()));
   for (size_t i = 0; i < modules.size(); ++i) {
     asked["ptx"].push_back(files.add(std::string_view(*modules[i].ptx)));
@@ -237,10 +237,10 @@ void GpuBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   JobFiles files;
   nlohmann::json asked = describe_program(*plan.trace, plan.modules, assembled, files);
   asked["runs"] = nlohmann::json::array();
-  for (const DrawInputs& draw : plan.draws) {
-    auto file = input_files_->file(plan.trace->inputs, draw);
+  for (const InputLeaves& test_input : plan.test_inputs) {
+    auto file = input_files_->file(plan.trace->inputs, test_input);
     if (!file) return infrastructure(result, file.reason());
-    asked["draws"].push_back(files.add(std::move(file.value())));
+    asked["test_inputs"].push_back(files.add(std::move(file.value())));
   }
   for (const RunRequest& run : plan.runs) asked["runs"].push_back(to_json(run));
   const size_t outputs = files.add(make_memfd("outputs")), control = files.add(make_memfd("control"));

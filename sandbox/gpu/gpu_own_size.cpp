@@ -21,8 +21,8 @@ namespace {
 using nlohmann::json;
 using timing::TimedCall;
 
-constexpr size_t kOwnDraws = 2;
-constexpr double kOpenOwn_s = 300;    // of a task: draws, and its reference in fp64
+constexpr size_t kOwnInputs = 2;
+constexpr double kOpenOwn_s = 300;    // of a task: test inputs, and its reference in fp64
 constexpr size_t kLeastOwnPairs = 5;  // of a window: calls are long, and each is compared
 constexpr double kOwnWindow_s = 4;
 
@@ -53,7 +53,7 @@ struct CallComparison {
 class OwnSizeParty : public LoaderParty {
  public:
   using LoaderParty::LoaderParty;
-  std::function<Fault(size_t draw)> compare;  // of the call that ran last
+  std::function<Fault(size_t test_input)> compare;  // of the call that ran last
 
   Fault open(const JobFiles& files, size_t plan, size_t control, GpuProcess::Said& opened) {
     Fault step = request(files, plan, control, opened);
@@ -71,17 +71,17 @@ class OwnSizeParty : public LoaderParty {
       take_clock(said.content);
     return step;
   }
-  Fault prepare(size_t draw) override {
-    draw_ = draw;
-    return LoaderParty::prepare(draw);
+  Fault prepare(size_t test_input) override {
+    test_input_ = test_input;
+    return LoaderParty::prepare(test_input);
   }
   Fault time(TimedCall& call) override {
     Fault step = LoaderParty::time(call);
-    return !step ? compare(draw_) : step;
+    return !step ? compare(test_input_) : step;
   }
 
  private:
-  size_t draw_ = 0;
+  size_t test_input_ = 0;
 };
 
 }  // namespace
@@ -132,7 +132,7 @@ class GpuBackend::OwnSize {
     result.note = opened.at("remark");
     describe_memory(opened, result);
     if (!plan_.trace) return;
-    candidate.compare = [&](size_t draw) { return compare_first_call(draw, result); };
+    candidate.compare = [&](size_t test_input) { return compare_first_call(test_input, result); };
     if (result.end = open_program(assembled, candidate); result.end) return;
     taken("program");
     if (result.end = run_calls(candidate, result); result.end) return;
@@ -144,8 +144,8 @@ class GpuBackend::OwnSize {
   void describe_memory(const json& opened, OwnSizeResult& result) {
     const json& table = opened.at("memory");
     const auto bytes = [&](const char* what) { return in_gib(table.at(what).get<uint64_t>()); };
-    result.memory = concat(bytes("draws"), " for two draws, ", bytes("expected"), " for what is expected, ",
-                           bytes("reference"),
+    result.memory = concat(bytes("test_inputs"), " for two test inputs, ", bytes("expected"),
+                           " for what is expected, ", bytes("reference"),
                            opened.at("sliced").get<bool>() ? " for its reference in slices, "
                                                            : " for its reference as a whole, ",
                            bytes("program"), " or more for a program");
@@ -159,7 +159,7 @@ class GpuBackend::OwnSize {
                {"init_seed", plan_.init_seed},
                {"policy", plan_.tolerance},
                {"leaves", describe_leaves(*plan_.layout)},
-               {"draw_bytes", plan_.layout->draw_bytes},
+               {"input_bytes", plan_.layout->total_bytes},
                {"flush_bytes", std::max(kLeastFlushBytes, 2 * backend_.l2_bytes_)}};
     for (const std::string& variant : plan_.variants)
       asked["variants"].push_back(files_.add(std::string_view(variant)));
@@ -183,12 +183,12 @@ class GpuBackend::OwnSize {
     asked["max_bytes"] = most;
     asked["seed"] = secret_number();
     asked["nothing"] = files.add(std::string_view(*backend_.nothing_));
-    first_ = secret_number() % kOwnDraws;
-    asked["own_size"] = {{"first", first_}, {"draws", json::array()}};
-    for (const UniqueFd& draw : references_->shared()) {
-      UniqueFd same(dup(draw.get()));
+    first_ = secret_number() % kOwnInputs;
+    asked["own_size"] = {{"first", first_}, {"test_inputs", json::array()}};
+    for (const UniqueFd& test_input : references_->shared()) {
+      UniqueFd same(dup(test_input.get()));
       if (!same) return Fault::infrastructure("no descriptors are left");
-      asked["own_size"]["draws"].push_back(files.add(std::move(same)));
+      asked["own_size"]["test_inputs"].push_back(files.add(std::move(same)));
     }
     const size_t control = files.add(make_memfd("control"));
     asked["control_file"] = control;
@@ -213,9 +213,9 @@ class GpuBackend::OwnSize {
   }
 
   // Not `whole`: only whether each output is right, which the first wrong element shows.
-  Fault compare(size_t draw, const json& views, bool whole, CallComparison& found) {
+  Fault compare(size_t test_input, const json& views, bool whole, CallComparison& found) {
     json said;
-    const json asked{{"own", "compare"}, {"draw", draw}, {"whole", whole}, {"views", views}};
+    const json asked{{"own", "compare"}, {"test_input", test_input}, {"whole", whole}, {"views", views}};
     if (Fault step = references_->ask(asked, said); step) return step;
     for (const json& leaf : said.at("leaves")) {
       const std::string name = leaf.at(0);
@@ -230,9 +230,9 @@ class GpuBackend::OwnSize {
     return {};
   }
 
-  Fault expect_right(size_t draw, const json& views, const std::string& call, OwnSizeResult& result) {
+  Fault expect_correct(size_t test_input, const json& views, const std::string& call, OwnSizeResult& result) {
     CallComparison found;
-    if (Fault step = compare(draw, views, true, found); step) return step;
+    if (Fault step = compare(test_input, views, true, found); step) return step;
     result.max_error_ratio = std::max(result.max_error_ratio, found.max_error_ratio);
     if (!found.fault_class) return {};
     return Fault::of_program(*found.fault_class, call);
@@ -240,41 +240,42 @@ class GpuBackend::OwnSize {
 
   json first_views() const { return describe_views(plan_.trace->outputs, opened_.at("outputs")); }
 
-  Fault compare_first_call(size_t draw, OwnSizeResult& result) {
-    return expect_right(draw, first_views(), "a call that was timed is wrong", result);
+  Fault compare_first_call(size_t test_input, OwnSizeResult& result) {
+    return expect_correct(test_input, first_views(), "a call that was timed is wrong", result);
   }
 
   // The first call, further ones where they may answer otherwise, the first from fresh memory on the other
-  // draw, and once without kernels.
+  // test input, and once without kernels.
   Fault run_calls(OwnSizeParty& candidate, OwnSizeResult& result) {
-    if (Fault step = expect_right(first_, first_views(), "its answer is wrong", result); step) return step;
+    if (Fault step = expect_correct(first_, first_views(), "its answer is wrong", result); step) return step;
     if (Fault step = find_changed_inputs(result); step) return step;
     const size_t begin = opened_.at("first_repeat"), count = opened_.at("repeats");
     for (size_t k = begin; k < std::min(count, begin + kCertainRepeats); ++k) {
-      const size_t draw = (first_ + 1 + k) % kOwnDraws;
+      const size_t test_input = (first_ + 1 + k) % kOwnInputs;
       GpuProcess::Said said;
-      if (Fault step = candidate.ask({{"own", "repeat"}, {"index", k}, {"draw", draw}}, said); step)
+      if (Fault step = candidate.ask({{"own", "repeat"}, {"index", k}, {"test_input", test_input}}, said);
+          step)
         return step;
       if (Fault step = take_memories(said); step) return step;
       const json views = describe_views(plan_.trace->repeats[k].outputs, said.content.at("outputs"));
       const std::string call = concat("its answer is wrong at call ", k + 2, " of forward");
-      if (Fault step = expect_right(draw, views, call, result); step) return step;
+      if (Fault step = expect_correct(test_input, views, call, result); step) return step;
     }
     const size_t other = 1 - first_;
     if (Fault step = rerun(candidate, other, false); step) return step;
-    if (Fault step = expect_right(other, first_views(), "its answer is wrong", result); step) return step;
+    if (Fault step = expect_correct(other, first_views(), "its answer is wrong", result); step) return step;
     if (Fault step = rerun(candidate, other, true); step) return step;
-    return expect_wrong_without_kernels(other);
+    return expect_incorrect_without_kernels(other);
   }
 
-  static Fault rerun(OwnSizeParty& candidate, size_t draw, bool skip) {
+  static Fault rerun(OwnSizeParty& candidate, size_t test_input, bool skip) {
     GpuProcess::Said said;
-    return candidate.ask({{"own", "again"}, {"draw", draw}, {"skip", skip}}, said);
+    return candidate.ask({{"own", "again"}, {"test_input", test_input}, {"skip", skip}}, said);
   }
 
-  Fault expect_wrong_without_kernels(size_t draw) {
+  Fault expect_incorrect_without_kernels(size_t test_input) {
     CallComparison found;
-    if (Fault step = compare(draw, first_views(), false, found); step) return step;
+    if (Fault step = compare(test_input, first_views(), false, found); step) return step;
     for (size_t i = 0; i < found.right.size(); ++i)
       if (found.right[i] && plan_.trace->outputs[i].tensor.numel() > 0 && !plan_.trivial_outputs[i])
         return Fault::of_program(FaultClass::kDeadKernel,
@@ -287,7 +288,8 @@ class GpuBackend::OwnSize {
     const json& places = opened_.at("inputs");
     for (size_t i = 0; i < places.size(); ++i)
       views.push_back(places[i].is_null() ? json{{"memory", nullptr}} : places[i]);
-    if (Fault step = references_->ask({{"own", "inputs"}, {"draw", first_}, {"views", views}}, said); step)
+    if (Fault step = references_->ask({{"own", "inputs"}, {"test_input", first_}, {"views", views}}, said);
+        step)
       return step;
     for (const json& leaf : said.at("changed"))
       result.note += concat(result.note.empty() ? "" : "; ", "writes to input ", leaf.get<size_t>());
@@ -306,7 +308,7 @@ class GpuBackend::OwnSize {
     const timing::WindowSetting setting{
         .candidate = &candidate,
         .baselines = {&eager},
-        .draws = kOwnDraws,
+        .test_inputs = kOwnInputs,
         .check = [](size_t) { return Fault{}; },  // with the call itself
         .health = [&] { return backend_.monitor_->look(); },
         .random = secret_number,
@@ -333,7 +335,7 @@ class GpuBackend::OwnSize {
   const std::stop_token stop_;
   JobFiles files_;
   Baseline::Session* references_ = nullptr;
-  size_t first_ = 0;  // of the draws
+  size_t first_ = 0;  // of the test inputs
   json opened_;       // what the program's process said of the first call
   Stopwatch clock_;
   json stages_ = json::object();  // milliseconds that each took

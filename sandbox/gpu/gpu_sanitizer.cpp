@@ -80,10 +80,10 @@ SanitizerReport GpuBackend::watch(const RunPlan& plan, const Assembled& assemble
   nlohmann::json asked = describe_program(*plan.trace, plan.modules, assembled, files);
   asked["watched"] = true;
   asked["limit_s"] = options_.sanitizer_s;
-  auto draw =
-      input_files_->file(plan.trace->inputs, plan.draws.at(plan.runs.empty() ? 0 : plan.runs.front().draw));
-  if (!draw) return failure(draw.reason());
-  asked["draws"].push_back(files.add(std::move(draw.value())));
+  auto test_input = input_files_->file(
+      plan.trace->inputs, plan.test_inputs.at(plan.runs.empty() ? 0 : plan.runs.front().test_input));
+  if (!test_input) return failure(test_input.reason());
+  asked["test_inputs"].push_back(files.add(std::move(test_input.value())));
   asked["runs"] = {to_json(RunRequest{})};
   const size_t control = files.add(make_memfd("control"));
   asked["output_file"] = files.add(make_memfd("outputs"));

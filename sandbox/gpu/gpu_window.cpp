@@ -35,7 +35,7 @@ class GpuBackend::Window {
       result.end = failed.fault;
       return;
     }
-    if (result.end = add_draws(); result.end) return;
+    if (result.end = add_test_inputs(); result.end) return;
     clock_.restart();
     Baseline::Session references(*backend_.baseline_, stop_);
     taken("queue");  // for the references' process
@@ -58,12 +58,12 @@ class GpuBackend::Window {
   }
 
   // The inputs' files, which both sides have as their first ones.
-  Fault add_draws() {
-    for (const DrawInputs& draw : plan_.draws) {
-      const auto encoded = encode_inputs(plan_.trace->inputs, {*draw.leaves});
+  Fault add_test_inputs() {
+    for (const InputLeaves& test_input : plan_.test_inputs) {
+      const auto encoded = encode_inputs(plan_.trace->inputs, {*test_input.leaves});
       if (!encoded) return Fault::infrastructure(encoded.reason());
-      draws_.push_back(for_candidate_.add(std::string_view(encoded.value())));
-      UniqueFd same(dup(for_candidate_.descriptor(draws_.back())));
+      test_inputs_.push_back(for_candidate_.add(std::string_view(encoded.value())));
+      UniqueFd same(dup(for_candidate_.descriptor(test_inputs_.back())));
       if (!same) return Fault::infrastructure("no descriptors are left");
       for_references_.add(std::move(same));
     }
@@ -82,7 +82,7 @@ class GpuBackend::Window {
                {"key", hash_hex(key.dump(-1, ' ', true, json::error_handler_t::replace))},
                {"flush_bytes", std::max(kLeastFlushBytes, 2 * backend_.l2_bytes_)},
                {"leaves", describe_leaves(plan_.trace->inputs)},
-               {"draws", draws_}};
+               {"test_inputs", test_inputs_}};
     const size_t number = for_references_.add(std::string_view(asked.dump()));
     const DeviceLease::Hold hold = backend_.lease_->share(stop_);
     if (!hold) return Fault::infrastructure("cancelled");
@@ -96,7 +96,7 @@ class GpuBackend::Window {
     outputs_ = for_candidate_.add(make_memfd("outputs"));
     asked["window"] = true;
     asked["seed"] = secret_number();
-    asked["draws"] = draws_;
+    asked["test_inputs"] = test_inputs_;
     asked["nothing"] = for_candidate_.add(std::string_view(*backend_.nothing_));
     asked["output_file"] = outputs_;
     asked["control_file"] = control;
@@ -115,8 +115,8 @@ class GpuBackend::Window {
         compiled(references, "compile", false, candidate.by_stream);
     timing::WindowSetting setting{.candidate = &candidate,
                                   .baselines = {&eager},
-                                  .draws = draws_.size(),
-                                  .check = [&](size_t draw) { return check(draw); },
+                                  .test_inputs = test_inputs_.size(),
+                                  .check = [&](size_t test_input) { return check(test_input); },
                                   .health = [&] { return backend_.monitor_->look(); },
                                   .random = secret_number,
                                   .rest = [&](int windows) { wait_for(windows * kWindowRest_s, stop_); },
@@ -135,11 +135,11 @@ class GpuBackend::Window {
               result);
   }
 
-  Fault check(size_t draw) {
+  Fault check(size_t test_input) {
     read_whole(for_candidate_.descriptor(outputs_), answer_);
-    if (answer_.size() != plan_.trace->output_layout().draw_bytes)
+    if (answer_.size() != plan_.trace->output_layout().total_bytes)
       return Fault::infrastructure("the outputs of a timed call are cut off");
-    return plan_.check(draw, answer_);
+    return plan_.check(test_input, answer_);
   }
 
   GpuBackend& backend_;
@@ -147,7 +147,7 @@ class GpuBackend::Window {
   const TimingPlan& plan_;
   const std::stop_token stop_;
   JobFiles for_candidate_, for_references_;
-  std::vector<size_t> draws_;  // their numbers, which are the same for both
+  std::vector<size_t> test_inputs_;  // their numbers, which are the same for both
   size_t outputs_ = 0;
   std::string answer_;  // of the call that was timed last
   Stopwatch clock_;

@@ -63,8 +63,8 @@ void LoaderParty::take_clock(const json& said) {
 }
 
 // Copies of megabytes, which the references make at the same time.
-Fault LoaderParty::prepare(size_t draw) {
-  return process_.post({{"window", "prepare"}, {"draw", draw}}) ? Fault{} : read({});
+Fault LoaderParty::prepare(size_t test_input) {
+  return process_.post({{"window", "prepare"}, {"test_input", test_input}}) ? Fault{} : read({});
 }
 
 Fault LoaderParty::await_ready() { return read(process_.listen(patience_s_, stop_)); }

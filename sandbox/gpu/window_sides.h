@@ -26,7 +26,7 @@ class LoaderParty : public timing::TimedParty {
 
   // `control`: the file of the plan's that says why nothing was opened.
   Fault open(const JobFiles& files, size_t plan, size_t control);
-  Fault prepare(size_t draw) override;
+  Fault prepare(size_t test_input) override;
   Fault await_ready() override;
   Fault time(timing::TimedCall& call) override;
   Fault close();
@@ -64,7 +64,7 @@ class ReferenceParty : public timing::TimedParty {
  public:
   ReferenceParty(Baseline::Session& session, std::string side, bool is_first, bool by_stream)
       : session_(session), side_(std::move(side)), is_first_(is_first), by_stream_(by_stream) {}
-  Fault prepare(size_t draw) override { return is_first_ ? session_.prepare(draw) : Fault{}; }
+  Fault prepare(size_t test_input) override { return is_first_ ? session_.prepare(test_input) : Fault{}; }
   Fault await_ready() override { return is_first_ ? session_.await_ready() : Fault{}; }
   Fault time(timing::TimedCall& call) override { return session_.time(side_, by_stream_, call); }
 

@@ -41,19 +41,19 @@ void collect_tensors(const nlohmann::json& spec, std::vector<TensorLayout>& tens
   }
 }
 
-// The frame of a draw. Throws InputError if its parts do not belong together.
-OracleDraw read_draw(Frame& frame, const InputLayout& layout, bool tf32) {
-  OracleDraw draw;
-  draw.kind = frame.header.at("family").get<std::string>();
+// The frame of a test input. Throws InputError if its parts do not belong together.
+TestInput read_test_input(Frame& frame, const InputLayout& layout, bool tf32) {
+  TestInput test_input;
+  test_input.kind = frame.header.at("family").get<std::string>();
   std::vector<TensorLayout> outputs;
   collect_tensors(frame.header.at("returned"), outputs);
   const size_t inputs = layout.leaves.size(), parts = tf32 ? 3 : 2;
   if (frame.header.at("input_leaves") != inputs || frame.blobs.size() != inputs + parts * outputs.size())
-    throw InputError("a draw has another number of tensors than it says");
+    throw InputError("a test input has another number of tensors than it says");
   for (size_t i = 0; i < inputs; ++i) {
     if (frame.blobs[i].size() != layout.leaves[i].bytes)
       throw InputError("its inputs do not match their description");
-    draw.inputs.push_back(std::move(frame.blobs[i]));
+    test_input.inputs.push_back(std::move(frame.blobs[i]));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     ExpectedLeaf leaf;
@@ -62,18 +62,19 @@ OracleDraw read_draw(Frame& frame, const InputLayout& layout, bool tf32) {
     if (tf32) leaf.allowance_tf32 = std::move(frame.blobs[inputs + parts * i + 2]);
     if (!fits(leaf, outputs[i].dtype, static_cast<uint64_t>(outputs[i].numel())))
       throw InputError("its answers do not match their description");
-    draw.expected.push_back(std::move(leaf));
+    test_input.expected.push_back(std::move(leaf));
   }
-  return draw;
+  return test_input;
 }
 
-// From kind after kind to draws that alternate between kinds. Each kind has as many.
-void interleave(std::vector<OracleDraw>& draws, size_t kinds) {
-  const size_t rounds = draws.size() / kinds;
-  std::vector<OracleDraw> mixed;
+// From kind after kind to test inputs that alternate between kinds. Each kind has as many.
+void interleave(std::vector<TestInput>& test_inputs, size_t kinds) {
+  const size_t rounds = test_inputs.size() / kinds;
+  std::vector<TestInput> mixed;
   for (size_t round = 0; round < rounds; ++round)
-    for (size_t kind = 0; kind < kinds; ++kind) mixed.push_back(std::move(draws[kind * rounds + round]));
-  draws = std::move(mixed);
+    for (size_t kind = 0; kind < kinds; ++kind)
+      mixed.push_back(std::move(test_inputs[kind * rounds + round]));
+  test_inputs = std::move(mixed);
 }
 
 void read_spec(Frame& frame, const nlohmann::json& request, OracleSpec& spec) {
@@ -95,13 +96,14 @@ void read_spec(Frame& frame, const nlohmann::json& request, OracleSpec& spec) {
 
 void read_end(const nlohmann::json& header, size_t kinds, OracleAnswers& answers) {
   auto times = header.at("eager_ms").get<std::vector<double>>();
-  if (answers.draws.empty() || answers.draws.size() % kinds != 0 || times.empty())
+  if (answers.test_inputs.empty() || answers.test_inputs.size() % kinds != 0 || times.empty())
     throw InputError("its reference gave no answer");
-  const OracleDraw& first = answers.draws.front();
-  for (const OracleDraw& draw : answers.draws)
-    if (!std::equal(draw.expected.begin(), draw.expected.end(), first.expected.begin(), first.expected.end(),
+  const TestInput& first = answers.test_inputs.front();
+  for (const TestInput& test_input : answers.test_inputs)
+    if (!std::equal(test_input.expected.begin(), test_input.expected.end(), first.expected.begin(),
+                    first.expected.end(),
                     [](const auto& a, const auto& b) { return a.center.size() == b.center.size(); }))
-      throw InputError("its answers have other shapes from draw to draw");
+      throw InputError("its answers have other shapes on other test inputs");
   answers.trivial_outputs = header.at("trivial").get<std::vector<bool>>();
   answers.written_inputs = header.at("written_inputs").get<std::vector<bool>>();
   answers.long_inputs = header.at("long_inputs").get<std::vector<bool>>();
@@ -109,7 +111,7 @@ void read_end(const nlohmann::json& header, size_t kinds, OracleAnswers& answers
       answers.written_inputs.size() != first.inputs.size() ||
       answers.long_inputs.size() != first.inputs.size())
     throw InputError("what it says of its inputs and outputs is not of all of them");
-  interleave(answers.draws, kinds);
+  interleave(answers.test_inputs, kinds);
   for (const auto& fault : header.at("faults"))
     answers.faults.push_back({fault.at("kind").get<std::string>(),
                               fault.at("message").get<std::string>().substr(0, kMaxReferenceReasonBytes),
@@ -122,7 +124,7 @@ void read_end(const nlohmann::json& header, size_t kinds, OracleAnswers& answers
 
 }  // namespace
 
-uint64_t OracleDraw::bytes() const {
+uint64_t TestInput::bytes() const {
   uint64_t total = 0;
   for (const auto& leaf : inputs) total += leaf.size();
   for (const auto& leaf : expected) total += leaf.bytes();
@@ -153,9 +155,9 @@ OracleFailure OracleTask::failure() const {
 
 std::vector<size_t> OracleTask::choose(int trials) {
   const std::lock_guard lock(mutex_);
-  BICRL_CHECK(answers_ != nullptr, "choosing draws that are not known yet");
+  BICRL_CHECK(answers_ != nullptr, "choosing test inputs that are not known yet");
   std::vector<size_t> chosen(static_cast<size_t>(trials));
-  for (size_t& index : chosen) index = rotation_++ % answers_->draws.size();
+  for (size_t& index : chosen) index = rotation_++ % answers_->test_inputs.size();
   return chosen;
 }
 
@@ -214,12 +216,12 @@ void Oracle::let_go(const std::shared_ptr<OracleTask>& task, bool stopped) {
   task->stop_.request_stop();
 }
 
-std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int least_draws, TaskSize size,
+std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int least_inputs, TaskSize size,
                                          std::stop_token user) {
   const std::string key = hash_hex({pytorch_code, size_name(size)});
   const std::lock_guard lock(mutex_);
   if (const auto found = entries_.find(key); found != entries_.end()) {
-    if (found->second.least_draws >= least_draws) {
+    if (found->second.least_inputs >= least_inputs) {
       ages_.splice(ages_.begin(), ages_, found->second.age);
       return hand_out(found->second.task, std::move(user));
     }
@@ -227,8 +229,8 @@ std::shared_ptr<OracleTask> Oracle::open(const std::string& pytorch_code, int le
   }
   auto task = std::make_shared<OracleTask>();
   ages_.push_front(key);
-  entries_[key] = {task, least_draws, ages_.begin()};
-  jobs_.push_back({task, pytorch_code, least_draws, size});
+  entries_[key] = {task, least_inputs, ages_.begin()};
+  jobs_.push_back({task, pytorch_code, least_inputs, size});
   work_.notify_one();
   return hand_out(task, std::move(user));
 }
@@ -237,7 +239,7 @@ std::shared_ptr<OracleTask> Oracle::open_fresh(const std::string& pytorch_code, 
                                                TaskSize size, std::stop_token user) {
   auto task = std::make_shared<OracleTask>();
   const std::lock_guard lock(mutex_);
-  jobs_.push_back({task, pytorch_code, draw_kinds(size), size, init_seed});
+  jobs_.push_back({task, pytorch_code, input_kinds(size), size, init_seed});
   work_.notify_one();
   return hand_out(task, std::move(user));
 }
@@ -287,8 +289,9 @@ ChildLimits Oracle::limits() const {
   return limits;
 }
 
-Result<bool> Oracle::decides(const std::string& pytorch_code, const OracleSpec& spec, const OracleDraw& draw,
-                             const std::vector<InputBytes>& unread, std::stop_token stop) {
+Result<bool> Oracle::decides(const std::string& pytorch_code, const OracleSpec& spec,
+                             const TestInput& test_input, const std::vector<InputBytes>& unread,
+                             std::stop_token stop) {
   auto child = zygote_.fork(limits(), stop);
   if (!child) return Result<bool>::failure(child.reason());
   nlohmann::json request{{"kind", "unread"},
@@ -296,8 +299,8 @@ Result<bool> Oracle::decides(const std::string& pytorch_code, const OracleSpec& 
                          {"init_seed", spec.init_seed},
                          {"unread", nlohmann::json::array()}};
   for (const InputBytes& run : unread) request["unread"].push_back({run.leaf, run.begin, run.end});
-  std::vector<std::string_view> blobs(draw.inputs.begin(), draw.inputs.end());
-  for (const ExpectedLeaf& leaf : draw.expected) blobs.push_back(leaf.allowance);
+  std::vector<std::string_view> blobs(test_input.inputs.begin(), test_input.inputs.end());
+  for (const ExpectedLeaf& leaf : test_input.expected) blobs.push_back(leaf.allowance);
   std::optional<Frame> frame;
   if (child.value()->send(request, blobs, stop)) frame = child.value()->receive(stop);
   if (!frame) return Result<bool>::failure(failure_of(child.value()->finish()).reason);
@@ -318,8 +321,8 @@ void Oracle::load(const Job& job, std::stop_token server_stop) {
                          {"costing", job.size == TaskSize::kCosted},
                          {"init_seed", job.init_seed.value_or(static_cast<int64_t>(secret_number() >> 33))},
                          {"secret", secret_text()},
-                         {"least_draws", job.least_draws},
-                         {"most_draws", makes_pool ? options_.pool_draws : job.least_draws},
+                         {"least_inputs", job.least_inputs},
+                         {"most_inputs", makes_pool ? options_.pool_inputs : job.least_inputs},
                          {"max_input_bytes", options_.max_input_bytes},
                          {"max_output_bytes", options_.max_output_bytes},
                          {"most_lane_operations", options_.most_lane_operations},
@@ -327,11 +330,11 @@ void Oracle::load(const Job& job, std::stop_token server_stop) {
                          {"tf32", options_.tf32}};
   if (job.size == TaskSize::kGiven && !job.init_seed)
     request["most_ordinary_operations"] = options_.most_lane_operations;
-  converse(*task, *child.value(), request, static_cast<size_t>(draw_kinds(job.size)), stop);
+  converse(*task, *child.value(), request, static_cast<size_t>(input_kinds(job.size)), stop);
   zygote_.dismiss(std::move(child.value()));
   uint64_t bytes = 0;
   if (const auto answers = task->answers_)
-    for (const auto& draw : answers->draws) bytes += draw.bytes();
+    for (const auto& test_input : answers->test_inputs) bytes += test_input.bytes();
   account(task, bytes);
 }
 
@@ -359,11 +362,11 @@ void Oracle::converse(OracleTask& task, ZygoteChild& child, const nlohmann::json
       if (kind == "spec") {
         read_spec(*frame, request, *spec);
         publish(task.spec_, spec);
-      } else if (kind == "draw") {
-        if (answers->draws.empty()) answers->returned = frame->header.at("returned");
-        answers->draws.push_back(read_draw(*frame, spec->layout, options_.tf32));
+      } else if (kind == "test_input") {
+        if (answers->test_inputs.empty()) answers->returned = frame->header.at("returned");
+        answers->test_inputs.push_back(read_test_input(*frame, spec->layout, options_.tf32));
       } else if (kind == "again") {
-        answers->draws.clear();
+        answers->test_inputs.clear();
       } else if (kind == "done") {
         read_end(frame->header, kinds, *answers);
         return publish(task.answers_, answers);

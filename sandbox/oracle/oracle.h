@@ -26,28 +26,28 @@
 namespace bicrl {
 
 struct OracleOptions {
-  int pool_draws = 8;                        // made once per task; each verification uses some, in rotation
-  uint64_t max_input_bytes = 512ull << 20;   // of one draw
-  uint64_t max_output_bytes = 128ull << 20;  // of one draw
-  uint64_t pool_bytes = 192ull << 20;        // of one task; only draws that a verification needs go beyond
+  int pool_inputs = 8;                       // made once per task; each verification uses some, in rotation
+  uint64_t max_input_bytes = 512ull << 20;   // of one test input
+  uint64_t max_output_bytes = 128ull << 20;  // of one test input
+  uint64_t pool_bytes = 192ull << 20;  // of one task; only test inputs that a verification needs go beyond
   uint64_t most_lane_operations = uint64_t{1} << 35;  // of a run of a candidate, as the executor counts them
   uint64_t cache_bytes = 1536ull << 20;
   uint64_t memory_bytes = 6ull << 30;  // of a reference's box
-  int cpu_s = 120;                     // of a reference with all its draws
+  int cpu_s = 120;                     // of a reference with all its test inputs
   bool tf32 = false;                   // allowances for products in TF32 as well
   int concurrent = 2;                  // references that run at a time
 };
 
-inline constexpr int kDrawKinds = 4;
+inline constexpr int kInputKinds = 4;
 inline constexpr uint64_t kMostCostingRepeats = 65536;
-// On which inputs a reference is run: those of get_inputs(), with draws of all kinds, large ones only if an
+// On which inputs a reference is run: those of get_inputs(), of all kinds, large ones only if an
 // ordinary program's work fits the limit, or whatever that is (kOwn); those of a text that is a variant of a
-// task's, of which no more draws are made than are asked for; or the larger ones of get_costing_inputs(),
-// where a task defines them: of kind "plain", and of one kind besides.
+// task's, of which no more test inputs are made than are asked for; or the larger ones of
+// get_costing_inputs(), where a task defines them: of kind "plain", and of one kind besides.
 enum class TaskSize { kGiven, kOwn, kReduced, kCosted };
-constexpr int draw_kinds(TaskSize size) { return size == TaskSize::kCosted ? 2 : kDrawKinds; }
+constexpr int input_kinds(TaskSize size) { return size == TaskSize::kCosted ? 2 : kInputKinds; }
 
-struct OracleDraw {
+struct TestInput {
   std::string kind;                    // "plain", "shifted", "sparse" or "structured"
   std::vector<std::string> inputs;     // leaves, storage bytes
   std::vector<ExpectedLeaf> expected;  // leaves
@@ -73,17 +73,17 @@ struct InvalidTask {
   // "not_finite", "random", "data_dependent", "too_large", "timeout", "crash" (without)
   std::string kind;
   std::string message;
-  // What computes nothing is right on every draw, so that a success says nothing.
+  // A program that computes nothing is correct on every test input, so that a success says nothing.
   bool is_vacuous = false;
 };
 
 struct OracleAnswers {
-  nlohmann::json returned;        // spec of the reference's answer
-  std::vector<OracleDraw> draws;  // any draw_kinds() in a row, cyclically, hold each kind
-  // Of each output leaf: the reference computes nothing there (the same on all draws, or an input).
+  nlohmann::json returned;             // spec of the reference's answer
+  std::vector<TestInput> test_inputs;  // any input_kinds() in a row, cyclically, hold each kind
+  // Of each output leaf: the reference computes nothing there (the same on all test inputs, or an input).
   std::vector<bool> trivial_outputs;
   std::vector<bool> written_inputs;  // of each input leaf: the reference itself writes to it
-  std::vector<bool> long_inputs;     // of each input leaf: few long slices, of which draws show few places
+  std::vector<bool> long_inputs;  // of each input leaf: few long slices, of which test inputs show few places
   std::vector<InvalidTask> faults;
   ReferenceLaunches reference;               // what a device would do for it
   double eager_ms = 0, eager_spread_ms = 0;  // median and interquartile range
@@ -102,8 +102,8 @@ class OracleTask {
   std::shared_ptr<const OracleSpec> spec(std::stop_token stop = {});
   std::shared_ptr<const OracleAnswers> answers(std::stop_token stop = {});
   OracleFailure failure() const;
-  // Indices of the draws of the next verification, in rotation and in a row (cyclically); of as many trials
-  // as there are kinds each has another kind. Answers are known.
+  // Indices of the test inputs of the next verification, in rotation and in a row (cyclically); of as many
+  // trials as there are kinds each has another kind. Answers are known.
   std::vector<size_t> choose(int trials);
 
  private:
@@ -129,18 +129,18 @@ class Oracle {
   ~Oracle();
   // Starts the reference unless the task is known. Whoever lets go of what this returns when its `user` was
   // stopped, and nobody else holds it, ends a reference that is still at work.
-  std::shared_ptr<OracleTask> open(const std::string& pytorch_code, int least_draws,
+  std::shared_ptr<OracleTask> open(const std::string& pytorch_code, int least_inputs,
                                    TaskSize size = TaskSize::kGiven, std::stop_token user = {});
-  // A run of its own that nobody else gets: draws that did not exist before, a kind each, of the model that
-  // another run of the task made from `init_seed`.
+  // A run of its own that nobody else gets: test inputs that did not exist before, a kind each, of the model
+  // that another run of the task made from `init_seed`.
   std::shared_ptr<OracleTask> open_fresh(const std::string& pytorch_code, int64_t init_seed, TaskSize size,
                                          std::stop_token user = {});
   // The next open() runs the reference again, unless another one has done so since: for tasks that failed by
   // infrastructure.
   void forget(const OracleTask& failed);
-  // Whether the reference would clearly answer otherwise on that draw if what is unread stood out from the
-  // rest: then whoever has not read it is wrong. Fails by infrastructure alone. Blocks.
-  Result<bool> decides(const std::string& pytorch_code, const OracleSpec& spec, const OracleDraw& draw,
+  // Whether the reference would clearly answer otherwise on that test input if what is unread stood out from
+  // the rest: then whoever has not read it is wrong. Fails by infrastructure alone. Blocks.
+  Result<bool> decides(const std::string& pytorch_code, const OracleSpec& spec, const TestInput& test_input,
                        const std::vector<InputBytes>& unread, std::stop_token stop);
   // Smaller sizes of a task: made of `by_hand` (VerificationRequest::reduced_sizes), or found. They are kept,
   // and the same for all who ask. Blocks.
@@ -152,13 +152,13 @@ class Oracle {
  private:
   struct Entry {
     std::shared_ptr<OracleTask> task;
-    int least_draws = 0;
+    int least_inputs = 0;
     std::list<std::string>::iterator age;
   };
   struct Job {
     std::shared_ptr<OracleTask> task;
     std::string code;
-    int least_draws = 0;
+    int least_inputs = 0;
     TaskSize size = TaskSize::kGiven;
     std::optional<int64_t> init_seed = {};  // of a fresh run; else a new one
   };

@@ -8,7 +8,7 @@ namespace bicrl {
 
 inline constexpr size_t kMaxReferenceReasonBytes = 600;  // of what a reference's box says
 
-// Why there is no answer. If the task is at fault, asking again will not help.
+// Why there is no answer. If the task is invalid, asking again will not help.
 struct OracleFailure {
   bool invalid_task = false;
   std::string reason;

@@ -37,12 +37,12 @@ double expected_value(const OutputLayout::Leaf& leaf, const std::string& center,
                                        : value_at<float>(center.data(), element);
 }
 
-std::unordered_map<double, Place> places_of(const InputLayout& inputs, const OracleDraw& draw,
+std::unordered_map<double, Place> places_of(const InputLayout& inputs, const TestInput& test_input,
                                             const std::vector<double>& wanted) {
   std::unordered_map<double, std::optional<Place>> found;
   for (const double value : wanted) found.emplace(value, std::nullopt);
   for (size_t l = 0; l < inputs.leaves.size(); ++l)
-    for_each_value(inputs.leaves[l].tensor.dtype, draw.inputs[l], [&](size_t element, double value) {
+    for_each_value(inputs.leaves[l].tensor.dtype, test_input.inputs[l], [&](size_t element, double value) {
       const auto entry = found.find(value);
       if (entry == found.end()) return;
       if (entry->second)
@@ -56,12 +56,12 @@ std::unordered_map<double, Place> places_of(const InputLayout& inputs, const Ora
   return places;
 }
 
-double input_value(const InputLayout& inputs, const OracleDraw& draw, const Place& place) {
+double input_value(const InputLayout& inputs, const TestInput& test_input, const Place& place) {
   double value = 0;
   with_element_type(inputs.leaves[place.leaf].tensor.dtype, [&](auto type) {
     using T = decltype(type);
     if constexpr (!std::is_integral_v<T> && sizeof(T) > 1)
-      value = value_at<T>(draw.inputs[place.leaf].data(), place.element);
+      value = value_at<T>(test_input.inputs[place.leaf].data(), place.element);
   });
   return value;
 }
@@ -69,7 +69,7 @@ double input_value(const InputLayout& inputs, const OracleDraw& draw, const Plac
 }  // namespace
 
 bool only_rearranges(const InputLayout& inputs, const OutputLayout::Leaf& leaf, size_t leaf_index,
-                     const OracleDraw& one, const OracleDraw& other) {
+                     const TestInput& one, const TestInput& other) {
   if (leaf.dtype != DType::kFloat32 && leaf.dtype != DType::kFloat64 && leaf.dtype != DType::kFloat16 &&
       leaf.dtype != DType::kBFloat16)
     return false;
@@ -94,12 +94,12 @@ bool only_rearranges(const InputLayout& inputs, const OutputLayout::Leaf& leaf, 
 }
 
 bool only_rearranges(const InputLayout& inputs, const OutputLayout::Leaf& leaf, size_t leaf_index,
-                     const std::vector<OracleDraw>& draws) {
-  const auto is_plain = [](const OracleDraw& draw) { return draw.kind == "plain"; };
-  const auto one = std::find_if(draws.begin(), draws.end(), is_plain);
-  if (one == draws.end()) return false;
-  const auto other = std::find_if(one + 1, draws.end(), is_plain);
-  return other != draws.end() && only_rearranges(inputs, leaf, leaf_index, *one, *other);
+                     const std::vector<TestInput>& test_inputs) {
+  const auto is_plain = [](const TestInput& test_input) { return test_input.kind == "plain"; };
+  const auto one = std::find_if(test_inputs.begin(), test_inputs.end(), is_plain);
+  if (one == test_inputs.end()) return false;
+  const auto other = std::find_if(one + 1, test_inputs.end(), is_plain);
+  return other != test_inputs.end() && only_rearranges(inputs, leaf, leaf_index, *one, *other);
 }
 
 }  // namespace bicrl

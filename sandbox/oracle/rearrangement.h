@@ -7,14 +7,14 @@
 
 namespace bicrl {
 
-// Whether output `leaf` holds, on two draws, the elements of the same places of the inputs, or the same
-// constants (a choice by value, as a maximum makes it, takes other places on other draws). Looks at some
-// hundred elements, and knows them by their values; false where these do not tell places apart.
+// Whether output `leaf` holds, on two test inputs, the elements of the same places of the inputs, or the same
+// constants (a choice by value, as a maximum makes it, takes other places on other test inputs). Looks at
+// some hundred elements, and knows them by their values; false where these do not tell places apart.
 bool only_rearranges(const InputLayout& inputs, const OutputLayout::Leaf& leaf, size_t leaf_index,
-                     const OracleDraw& one, const OracleDraw& other);
+                     const TestInput& one, const TestInput& other);
 
-// The same on two of the draws on which inputs are as the task makes them; false if there are not two.
+// The same on two plain test inputs, which are as the task makes them; false if there are not two.
 bool only_rearranges(const InputLayout& inputs, const OutputLayout::Leaf& leaf, size_t leaf_index,
-                     const std::vector<OracleDraw>& draws);
+                     const std::vector<TestInput>& test_inputs);
 
 }  // namespace bicrl

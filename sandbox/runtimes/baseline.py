@@ -5,10 +5,10 @@ which runs no candidate code and never sees a candidate's answers.
 It first says {"architecture", "device", "torch"} or {"error"}. A request is packets that carry files and say nothing else
 ({}), and then {"plan": number}: that file is the JSON
     {"task": file of the task's code, "init_seed", "costing": bool, "tf32": bool, "compile": bool, "key": of all these,
-     "flush_bytes", "leaves": [{"offset", "bytes", "shape", "strides", "dtype"} of each input tensor], "draws": [files]}
+     "flush_bytes", "leaves": [{"offset", "bytes", "shape", "strides", "dtype"} of each input tensor], "test_inputs": [files]}
 It answers {"opened": true, "graph": bool} once the module has run ("graph": all sides can be replayed), or {"untimed": why},
 and then, until it is closed,
-    {"window": "prepare", "draw": number}                                   {"step": "done"}
+    {"window": "prepare", "test_input": number}                             {"step": "done"}
     {"window": "time", "side": "eager" or "compile", "by_stream": bool}     {"step": "done", "event_ms", "host_ms"}
     {"window": "close"}                                                     {"done": true, "retire": false}
 or says {"error": why} and ends. A task that was opened last stays, for the next candidate on it.
@@ -126,7 +126,7 @@ class Task:
         for ours, theirs in zip(self.inputs, leaves(given)):
             ours.copy_(theirs)
         arguments = with_leaves(given, self.inputs)
-        self.storages = []  # what a draw's tensors are read into, from draw to draw: fresh pages cost more than the reading
+        self.storages = []  # what each test input's tensors are read into: fresh pages cost more than the reading
         bytes_of_flush = plan["flush_bytes"] if device.type == "cuda" else FLUSH_BYTES_OF_TESTS
         self.flushed = torch.empty(bytes_of_flush // 4, dtype=torch.int32, device=device)
         self.sides = {"eager": Side(model, arguments, device)}
@@ -137,8 +137,8 @@ class Task:
             side.find_waits(self.flush)
         self.events = [torch.cuda.Event(enable_timing=True) if device.type == "cuda" else HostEvent() for _ in range(2)]
 
-    def take_draw(self, plan, fd):
-        """All as the constructor left it, with that draw's inputs."""
+    def take_inputs(self, plan, fd):
+        """All as the constructor left it, with that test input."""
         for tensor, value in zip(self.kept, self.kept_values):
             tensor.detach().copy_(value)
         if [storage.numel() for storage in self.storages] != [leaf["bytes"] for leaf in plan["leaves"]]:
@@ -150,7 +150,7 @@ class Task:
             while done < leaf["bytes"]:  # a read gives two GiB at most
                 read = os.preadv(fd, [memoryview(into)[done:]], leaf["offset"] + done)
                 if not read:
-                    raise EOFError("a draw's file is cut off")
+                    raise EOFError("a test input's file is cut off")
                 done += read
             values = storage.view(getattr(torch, leaf["dtype"]))
             tensor.copy_(values.as_strided(leaf["shape"], leaf["strides"]), non_blocking=True)
@@ -258,7 +258,7 @@ class Server:
             if what == "close":
                 return self.say({"done": True, "retire": False})
             if what == "prepare":
-                self.task.take_draw(plan, files[plan["draws"][asked["draw"]]])
+                self.task.take_inputs(plan, files[plan["test_inputs"][asked["test_input"]]])
                 self.say({"step": "done"})
             else:
                 self.say(self.task.time(asked["side"], asked["by_stream"]))

@@ -2,11 +2,11 @@
 correct program may be from that, and how long the reference takes. Called in a child of the oracle's warm interpreter.
 No candidate code ever runs in this process.
 
-request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", "least_draws", "most_draws",
+request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", "least_inputs", "most_inputs",
            "max_input_bytes", "max_output_bytes", "most_lane_operations", "most_ordinary_operations" (may be null or absent),
            "pool_bytes", "tf32": bool}; "costing": with the inputs of
-          get_costing_inputs(), and draws of two kinds instead of four
-          {"kind": "unread", "task_code", "init_seed", "unread": [[leaf, begin, end]...]} + of each input leaf of a draw its
+          get_costing_inputs(), and test inputs of two kinds instead of four
+          {"kind": "unread", "task_code", "init_seed", "unread": [[leaf, begin, end]...]} + of each input leaf of a test input its
           storage, of each output leaf its allowance: see oracle_unread.py; the only reply is {"kind": "unread", "decides": bool}
           {"kind": "sizes", "task_code", "init_seed", "by_hand": [{name of a constant: value}...]}: see size_variants.py; the only
            reply is {"kind": "sizes", "inputs", "arguments", "parameters", "has_costing_inputs", "ignores_mode" as in "spec", of the task's own size,
@@ -16,9 +16,9 @@ request   {"kind": "task", "task_code", "costing": bool, "init_seed", "secret", 
 replies   {"kind": "spec", "inputs": [spec...], "arguments": spec, "parameters": [...], "has_costing_inputs": bool,
            "costing_repeats": number, "ignores_mode": bool} + bytes of the arguments' tensors; "arguments" is what arguments.pack() makes of the
           constructor's, "parameters" what parameters.plan() says
-          {"kind": "draw", "family", "round", "returned": spec, "input_leaves"} + of each input leaf its storage, of each
+          {"kind": "test_input", "family", "round", "returned": spec, "input_leaves"} + of each input leaf its storage, of each
           output leaf its center, its allowance, and with "tf32" its allowance under that policy
-          {"kind": "again"}: the draws until then are none; others follow
+          {"kind": "again"}: the test inputs until then are none; others follow
           {"kind": "done", "eager_ms": [...], "trivial": [bool of each output leaf],
            "written_inputs", "long_inputs": [bool of each input leaf], "faults": [{"kind", "message", and "is_vacuous": true}],
            "operators": {"eager", "fused": as oracle_operators.py says, "least_bytes"}}
@@ -68,8 +68,8 @@ def warm_up():
     keep_freed_memory()
     mebibyte = 1 << 20
     with torch.no_grad():
-        answer(Nowhere(), {"task_code": WARM_UP_TASK, "costing": False, "init_seed": 0, "secret": "", "least_draws": 4,
-                           "most_draws": 4, "max_input_bytes": mebibyte, "max_output_bytes": mebibyte,
+        answer(Nowhere(), {"task_code": WARM_UP_TASK, "costing": False, "init_seed": 0, "secret": "", "least_inputs": 4,
+                           "most_inputs": 4, "max_input_bytes": mebibyte, "max_output_bytes": mebibyte,
                            "most_lane_operations": mebibyte, "pool_bytes": mebibyte, "tf32": True})
 
 
@@ -115,31 +115,31 @@ def answer(channel, request):
 
 
 def settle(channel, pool):
-    """Sends draws until they are such that the task can be graded on them, if any are; their findings, and what passes on
+    """Sends test inputs until they are such that the task can be graded on them, if any are; their findings, and what passes on
     all of them without computing anything."""
     while True:
         try:
-            findings = send_draws(channel, pool)
+            findings = send_test_inputs(channel, pool)
             # relu() of what is never negative passes what copies; with other inputs it may be told from that.
             passes = findings.passes(pool)
-            if not passes or not pool.draws.widen():
+            if not passes or not pool.test_inputs.widen():
                 return findings, passes
         except InvalidTask:
             # The reference may take what the task gives and not, now and then, what is drawn in its place.
-            if not pool.draws.demote():
+            if not pool.test_inputs.demote():
                 raise
         say(channel, {"kind": "again"})
 
 
-def send_draws(channel, pool):
+def send_test_inputs(channel, pool):
     pool.first_look()
     findings = Findings()
     for name in pool.kinds:
         kind = pool.kind(name)
         findings.add(kind, pool.depends)
-        for number, draw in enumerate(kind.kept):
-            say(channel, {"kind": "draw", "family": name, "round": number, "returned": describe(draw.returned),
-                          "input_leaves": len(draw.leaves)}, draw.blobs())
+        for number, test_input in enumerate(kind.kept):
+            say(channel, {"kind": "test_input", "family": name, "round": number, "returned": describe(test_input.returned),
+                          "input_leaves": len(test_input.leaves)}, test_input.blobs())
     if findings.finite < FEWEST_FINITE:
         raise InvalidTask("not_finite", "the reference's answer is not finite on any draw")
     return findings
@@ -151,22 +151,22 @@ def may_be_long(inputs):
 
 
 def send_spec(channel, request, reference, pool):
-    """Tells the shapes of the inputs and the drawn parameters. A task whose inputs or outputs are too large fails before
-    anything is told, so that nobody runs a program on it: what that runs into would not be the program's fault."""
+    """Sends the shapes of the inputs and the sampled parameters. A task whose inputs or outputs are too large fails before
+    anything is sent, so that nobody runs a program on it: what that runs into would not be the program's fault."""
     reference.find_arguments()
     imagined = reference.imagined_inputs()
     if imagined is not None:
         reference.check_input_bytes(imagined, request["max_input_bytes"])
-    drawn = reference.build()
+    sampled = reference.build()
     # To imagine a forward pass imports half of torch: worth it only if the pass itself could take long.
     if imagined is not None and may_be_long(leaves(imagined)):
         outputs, operations = reference.imagined_outputs(imagined)
         reference.check_output_bytes(outputs, request["max_output_bytes"])
         reference.check_ordinary_work(operations, request.get("most_ordinary_operations"))
-    inputs = pool.draws.plain()
+    inputs = pool.test_inputs.plain()
     reference.check_input_bytes(inputs, request["max_input_bytes"])
     reference.described = [describe(x) for x in inputs]
-    say(channel, {"kind": "spec", "inputs": reference.described, "arguments": reference.arguments, "parameters": drawn,
+    say(channel, {"kind": "spec", "inputs": reference.described, "arguments": reference.arguments, "parameters": sampled,
                   "has_costing_inputs": reference.has_costing_inputs, "costing_repeats": reference.costing_repeats,
                   "ignores_mode": reference.ignores_mode()},
         reference.argument_bytes)

@@ -1,5 +1,5 @@
 """Faults of tasks that still have answers: their reference says too little of a program that agrees with it. Looked for
-once, on the draws that verifications get."""
+once, on the test inputs that verifications get."""
 import itertools
 
 import torch
@@ -15,9 +15,9 @@ FEWEST_FINITE = 0.25  # of all elements
 ZERO, ANOTHER, MEAN = CONSTANT = ("zero", "another draw's answer", "the mean of other draws")
 
 
-def passes(answer, draw, index):
-    """Would this tensor be judged right as leaf `index` of the draw? Looks at some elements before all."""
-    own, exact, allowed = (x[index].reshape(-1) for x in (draw.own, draw.exact, draw.allowed))
+def passes(answer, test_input, index):
+    """Would this tensor be judged right as leaf `index` of the test input? Looks at some elements before all."""
+    own, exact, allowed = (x[index].reshape(-1) for x in (test_input.own, test_input.exact, test_input.allowed))
     answer = answer.reshape(-1)
     return all(_right(answer[::step], own[::step], exact[::step], allowed[::step])
                for step in (max(1, own.numel() // SAMPLE), 1))
@@ -44,44 +44,44 @@ def changing_share(spread_leaves):
 
 
 def saturated(kind):
-    """Nearly all elements of all floating-point leaves hardly vary from draw to draw. (Not half of them: where answers are
-    zeros and ones, four draws often agree.)"""
+    """Nearly all elements of all floating-point leaves hardly vary between test inputs. (Not half of them: where answers are
+    zeros and ones, four test inputs often agree.)"""
     floats = [s for s in kind.statistics if s is not None and s.first.numel()]
     return bool(floats) and all(
         float((sampled(s.deviation) < SATURATED * sampled(s.rms)).float().mean()) > NEARLY_ALL for s in floats)
 
 
 def fragile(kind):
-    """Most of what every leaf of every draw says is not determined well enough to tell right from wrong."""
-    def leaf_is_fragile(draw, index):
-        if not draw.own[index].is_floating_point():
-            return changing_share([draw.spread[index]]) > CHANGING_SHARE
-        statistics, exact = draw.statistics[index], draw.exact[index]
-        e = torch.maximum(statistics.error, own_error(draw.own[index], exact)) + draw.spread[index]
+    """Most of what every leaf of every test input says is not determined well enough to tell right from wrong."""
+    def leaf_is_fragile(test_input, index):
+        if not test_input.own[index].is_floating_point():
+            return changing_share([test_input.spread[index]]) > CHANGING_SHARE
+        statistics, exact = test_input.statistics[index], test_input.exact[index]
+        e = torch.maximum(statistics.error, own_error(test_input.own[index], exact)) + test_input.spread[index]
         size = finite(exact.abs())
         variation = statistics.deviation.square().mean().sqrt()
         return 0 < variation and float(size[4 * e > FRAGILE * variation].sum()) > 0.5 * float(size.sum()) > 0
 
-    filled = [(draw, index) for draw in kind.kept for index in range(len(draw.own)) if draw.own[index].numel()]
-    return bool(filled) and all(leaf_is_fragile(draw, index) for draw, index in filled)
+    filled = [(test_input, index) for test_input in kind.kept for index, own in enumerate(test_input.own) if own.numel()]
+    return bool(filled) and all(leaf_is_fragile(test_input, index) for test_input, index in filled)
 
 
 def trivial_answers(kind):
-    """For each leaf the names of answers without any computing that are right on every draw of this kind."""
-    return [set.intersection(*({name for name, answer in _trivial(kind, draw, index) if passes(answer, draw, index)}
-                               for draw in kind.kept)) for index in range(len(kind.kept[0].own))]
+    """For each leaf the names of answers without any computing that are right on every test input of this kind."""
+    return [set.intersection(*({name for name, answer in _trivial(kind, test_input, index) if passes(answer, test_input, index)}
+                               for test_input in kind.kept)) for index in range(len(kind.kept[0].own))]
 
 
-def _trivial(kind, draw, index):
-    own, statistics = draw.own[index], draw.statistics[index]
+def _trivial(kind, test_input, index):
+    own, statistics = test_input.own[index], test_input.statistics[index]
     yield ZERO, torch.zeros_like(own)
-    other = kind.last if kind.last.sample is not draw.sample else kind.kept[0]
-    if other.sample is not draw.sample:
+    other = kind.last if kind.last.sample is not test_input.sample else kind.kept[0]
+    if other.sample is not test_input.sample:
         yield ANOTHER, other.exact[index].to(own.dtype)
         if statistics is not None:
-            n = statistics.draws
-            yield MEAN, (n * statistics.mean() - draw.exact[index]) / (n - 1)
-    for position, leaf in enumerate(map(readable, draw.leaves)):
+            n = statistics.count
+            yield MEAN, (n * statistics.mean() - test_input.exact[index]) / (n - 1)
+    for position, leaf in enumerate(map(readable, test_input.leaves)):
         if leaf.numel() == own.numel():
             yield f"input {position}", leaf.reshape(own.shape).to(own.dtype)
         elif 0 < leaf.numel() < own.numel():
@@ -97,57 +97,57 @@ def _broadcasts(leaf, shape):
             yield [axis for axis in range(len(shape)) if axis not in own], placed.broadcast_to(shape)
 
 
-def _repeated_inputs(draw, index):
+def _repeated_inputs(test_input, index):
     """Positions of the inputs that this leaf equals exactly."""
-    own = draw.own[index]
-    return {position for position, leaf in enumerate(draw.leaves) if leaf.dtype == draw.types[index]
+    own = test_input.own[index]
+    return {position for position, leaf in enumerate(test_input.leaves) if leaf.dtype == test_input.types[index]
             and leaf.numel() == own.numel() and torch.equal(readable(leaf).reshape(own.shape), own)}
 
 
 class Findings:
-    """What the kinds show, one after the other, so that no more than one kind's draws need memory."""
+    """What the kinds show, one after the other, so that no more than one kind's test inputs need memory."""
 
     def __init__(self):
-        self.first = None  # output leaves of the first draw
+        self.first = None  # output leaves of the first test input
         self.saturated = False
         self.finite = 0.0
         self.fragile = []
         self.trivial = []
         self.constant, self.repeated = [], []
         self.depends = set()
-        self.given = set()  # inputs that are the same on all draws
+        self.given = set()  # inputs that are the same on all test inputs
         self.inputs = 0
 
     def add(self, kind, depends):
         """`depends(kind, position)`: does the answer change with the input leaf at this position? None: the leaf does not."""
-        draws = kind.kept
+        test_inputs = kind.kept
         if self.first is None:
             self.saturated = saturated(kind)
-            self.first = draws[0].own
+            self.first = test_inputs[0].own
             self.constant = [True] * len(self.first)
-            self.repeated = [_repeated_inputs(draws[0], index) for index in range(len(self.first))]
-            self.inputs = len(draws[0].leaves)
+            self.repeated = [_repeated_inputs(test_inputs[0], index) for index in range(len(self.first))]
+            self.inputs = len(test_inputs[0].leaves)
             self.given = set(range(self.inputs))
-        self.finite = max(self.finite, *(draw.sample.finite for draw in draws))
+        self.finite = max(self.finite, *(test_input.sample.finite for test_input in test_inputs))
         self.fragile.append(fragile(kind))
         self.trivial.append(trivial_answers(kind))
         for index, first in enumerate(self.first):
-            self.constant[index] &= all(torch.equal(draw.own[index], first) for draw in draws)
-            for draw in draws:
-                self.repeated[index] &= _repeated_inputs(draw, index)
+            self.constant[index] &= all(torch.equal(test_input.own[index], first) for test_input in test_inputs)
+            for test_input in test_inputs:
+                self.repeated[index] &= _repeated_inputs(test_input, index)
         for position in set(range(self.inputs)) - self.depends:
             changes = depends(kind, position)
             if changes:
                 self.depends.add(position)
-            if changes is not None:  # two sparse draws of a few elements may both be zero
+            if changes is not None:  # two sparse test inputs of a few elements may both be zero
                 self.given.discard(position)
 
     def without_computing(self):
-        """For each output leaf: is it the same on all draws, or always one of the inputs?"""
+        """For each output leaf: is it the same on all test inputs, or always one of the inputs?"""
         return [constant or bool(inputs) for constant, inputs in zip(self.constant, self.repeated)]
 
     def passes(self, pool):
-        """What is right for every output leaf on every draw though nothing is computed; empty if nothing is. A task where
+        """What is right for every output leaf on every test input though nothing is computed; empty if nothing is. A task where
         something is says nothing of a program. (What has no elements is right without computing for everybody.)"""
         if self.is_empty():
             return ""

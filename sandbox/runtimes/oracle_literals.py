@@ -5,7 +5,7 @@ and numbers. Which of that the reference takes is for the pool to find out.
 
 Integers stay as they are given: they are offsets, indices, sorted keys, and what must hold between them, or between them and
 another input's shape, is said nowhere. Only where the task would say nothing of a program so, as its answer is the same on
-every draw, are they drawn: among those in their range, in order or distinct where they are so.
+every test input, are they drawn: among those in their range, in order or distinct where they are so.
 """
 import math
 
@@ -16,15 +16,15 @@ from oracle_values import InvalidTask, leaves, like_strides, readable, readable_
 
 LARGEST_BESIDE_INFINITY = 1e12
 FEW = 64
-# What fails more seldom is met later, and then drawn in its next way.
-ANSWERED_DRAWS = 3  # before inputs are taken to be drawn so
-MOST_CHOICES = 16  # one after the other; a task of many tables must not take longer than its draws
+# What fails more seldom is met later, and then drawn by its next method.
+ANSWERED_SAMPLES = 3  # before inputs are taken to be drawn so
+MOST_CHOICES = 16  # one after the other; a task of many tables must not take longer than its test inputs
 
 
-def choose_ways(natures, answered):
-    """Finds for each literal the strictest way of drawing it on which the reference still answers. answered(variant) is a
+def choose_methods(natures, answered):
+    """Finds for each literal the strictest method of drawing it on which the reference still answers. answered(variant) is a
     Sample, or raises InvalidTask."""
-    literals = [nature for nature in natures if nature.literal and nature.literal.ways]
+    literals = [nature for nature in natures if nature.literal and nature.literal.methods]
     if not literals:
         return
     try:
@@ -32,36 +32,36 @@ def choose_ways(natures, answered):
     except InvalidTask:
         return  # its verdict comes soon
     for nature in literals:
-        nature.way = nature.literal.ways[0]
+        nature.method = nature.literal.methods[0]
     if _answers_like(given, answered):
         return
     for nature in literals:
-        nature.way = None
+        nature.method = None
     choices = 0
     for nature in literals:
-        for nature.way in (*nature.literal.ways, None):
+        for nature.method in (*nature.literal.methods, None):
             choices += 1
             if choices > MOST_CHOICES:
-                nature.way = None
-            if nature.way is None or _answers_like(given, answered):
+                nature.method = None
+            if nature.method is None or _answers_like(given, answered):
                 break
 
 
 def demote(natures):
-    """What was drawn so is drawn in its next way, or is as it is given. False if nothing was drawn."""
-    drawn = [nature for nature in natures if nature.way]
-    for nature in drawn:
-        ways = nature.literal.ways
-        del ways[:ways.index(nature.way) + 1]
-        nature.way = None  # until choose_ways() has looked at what is left, which may be nothing
-    return bool(drawn)
+    """What was drawn so is drawn by its next method, or is as it is given. False if nothing was drawn."""
+    sampled = [nature for nature in natures if nature.method]
+    for nature in sampled:
+        methods = nature.literal.methods
+        del methods[:methods.index(nature.method) + 1]
+        nature.method = None  # until choose_methods() has looked at what is left, which may be nothing
+    return bool(sampled)
 
 
 def _answers_like(given, answered):
     """Does the reference take inputs as they are drawn, with an answer of the same shape, and as finite unless the inputs
     are not?"""
     try:
-        for _ in range(ANSWERED_DRAWS):
+        for _ in range(ANSWERED_SAMPLES):
             sample = answered("plain")
             if [x.shape for x in sample.own] != [x.shape for x in given.own] or (
                     sample.finite < given.finite and finite_share(readable_leaves(sample.inputs)) == 1):
@@ -123,7 +123,7 @@ def _distinct_axis(x):
 
 
 class Literal:
-    """How one such leaf is drawn. ways: methods that give a tensor of its shape, strictest first; none where it has no
+    """How one such leaf is drawn. methods: give a tensor of its shape, strictest first; none where it has no
     other value than it has."""
 
     def __init__(self, tensor):
@@ -134,7 +134,7 @@ class Literal:
         self.given = readable(once).clone(memory_format=torch.contiguous_format)
         self.values = self.given.reshape(-1)
         self.order = Order(self.given, fewest=2)
-        self.ways, self.held_ways = [], []
+        self.methods, self.held_methods = [], []
         if tensor.numel() == 0 or tensor.is_complex() or _overlaps(once):
             return
         if tensor.is_floating_point():
@@ -143,7 +143,7 @@ class Literal:
             if tensor.dtype != torch.bool:
                 self._look_at_integers()
             else:
-                self.ways.append(self._shuffled)
+                self.methods.append(self._shuffled)
 
     def _look_at_floats(self):
         x = self.values.double()
@@ -153,18 +153,18 @@ class Literal:
         binary = bool(((finite == 0) | (finite.abs() == 1)).all())
         several = len(x.nan_to_num(math.pi).unique()) > 1
         if self.special.numel() and several:
-            self.ways.append(self._with_special)
+            self.methods.append(self._with_special)
         elif several and not binary:
-            self.ways.append(self._between)
+            self.methods.append(self._between)
         elif x.numel() == 1 and finite.numel() == 1 and self.low != 0:
-            self.ways.append(self._scaled)
+            self.methods.append(self._scaled)
         elif x.numel() > 1 and finite.numel() == x.numel() and not several:
-            self.ways.append(self._around)
+            self.methods.append(self._around)
         if several and not self.order:
-            self.ways.append(self._shuffled)
+            self.methods.append(self._shuffled)
 
-    def drawn(self, way, generator):
-        return like_strides(way(generator), self.layout).expand(self.shape)
+    def sampled(self, method, generator):
+        return like_strides(method(generator), self.layout).expand(self.shape)
 
     def _look_at_integers(self):
         self.low, self.high = int(self.values.min()), int(self.values.max())
@@ -172,14 +172,14 @@ class Literal:
         self.distinct_axis = _distinct_axis(self.given)
         # Of a range without gaps there is no other in order; as indices it may stand in any.
         if not (self.distinct and self.order and self.high - self.low + 1 == self.values.numel()):
-            self.held_ways.append(self._among_integers)
-        self.held_ways.append(self._shuffled)
+            self.held_methods.append(self._among_integers)
+        self.held_methods.append(self._shuffled)
 
     def release(self):
         """Has integers drawn from here on; false if they are already, or there are none."""
-        if not self.held_ways:
+        if not self.held_methods:
             return False
-        self.ways, self.held_ways = self.held_ways, []
+        self.methods, self.held_methods = self.held_methods, []
         return True
 
     def _formed(self, values):
@@ -206,17 +206,17 @@ class Literal:
     def _between(self, generator):
         """Half of them are among those given: the reference may mean 0 or 1 by them."""
         count = self.values.numel()
-        drawn = self.low + (self.high - self.low) * torch.rand(count, generator=generator, dtype=torch.float64)
+        sampled = self.low + (self.high - self.low) * torch.rand(count, generator=generator, dtype=torch.float64)
         given = self.values.double()[torch.randint(0, count, (count,), generator=generator)]
-        return self._formed(torch.where(torch.rand(count, generator=generator) < 0.5, given, drawn))
+        return self._formed(torch.where(torch.rand(count, generator=generator) < 0.5, given, sampled))
 
     def _scaled(self, generator):
         return self.given * float(0.5 + torch.rand((), generator=generator))
 
     def _around(self, generator):
         """Of one value, which may be meant as a weight or a state to begin with."""
-        drawn = torch.rand(self.given.shape, generator=generator, dtype=torch.float64)
-        return (0.1 * drawn if self.low == 0 else self.low * (0.5 + drawn)).to(self.given.dtype)
+        sampled = torch.rand(self.given.shape, generator=generator, dtype=torch.float64)
+        return (0.1 * sampled if self.low == 0 else self.low * (0.5 + sampled)).to(self.given.dtype)
 
     def _with_special(self, generator):
         """Each element is special with the share that they have; where there are infinities, what is finite may be large.
@@ -224,28 +224,28 @@ class Literal:
         verification none."""
         count = self.values.numel()
         order = torch.randperm(count, generator=generator)
-        drawn = self.low + (self.high - self.low) * torch.rand(count, generator=generator, dtype=torch.float64)
+        sampled = self.low + (self.high - self.low) * torch.rand(count, generator=generator, dtype=torch.float64)
         if bool(torch.isinf(self.special).any()):
             size = torch.rand(count, generator=generator, dtype=torch.float64)
             is_large = torch.rand(count, generator=generator) < 0.5
             size[order[1:2]], is_large[order[1:2]] = (1 + size[order[1:2]]) / 2, True
             large = 10.0 ** (math.log10(LARGEST_BESIDE_INFINITY) * size)
             large *= torch.randint(0, 2, (count,), generator=generator) * 2 - 1
-            drawn = torch.where(is_large, large, drawn)
+            sampled = torch.where(is_large, large, sampled)
         share = min(max(self.special.numel() / count, 1 / 8), 7 / 8)
         special = torch.rand(count, generator=generator) < share
         special[order[1:2]], special[order[0]] = False, True
         kinds = self.special[torch.randint(0, self.special.numel(), (count,), generator=generator)]
-        return torch.where(special, kinds, drawn).view(self.given.shape).to(self.given.dtype)
+        return torch.where(special, kinds, sampled).view(self.given.shape).to(self.given.dtype)
 
     def _among_integers(self, generator):
         count, width = self.values.numel(), self.high - self.low + 1
         if self.distinct and width <= FEW * count:
-            drawn = self.low + torch.randperm(width, generator=generator)[:count]
+            sampled = self.low + torch.randperm(width, generator=generator)[:count]
         elif self.distinct_axis is not None and width <= FEW * self.given.shape[self.distinct_axis]:
             rows = self.given.movedim(self.distinct_axis, -1)
             order = torch.rand(*rows.shape[:-1], width, generator=generator).argsort(-1)[..., :rows.shape[-1]]
-            drawn = self.low + order.movedim(-1, self.distinct_axis)
+            sampled = self.low + order.movedim(-1, self.distinct_axis)
         else:
-            drawn = torch.randint(self.low, self.high + 1, (count,), generator=generator)
-        return self._formed(drawn)
+            sampled = torch.randint(self.low, self.high + 1, (count,), generator=generator)
+        return self._formed(sampled)

@@ -1,9 +1,9 @@
-"""Inputs of which each slice has a pattern of its own, so that one draw shows a program many kinds of values: all negative,
+"""Inputs of which each slice has a pattern of its own, so that one test input shows a program many kinds of values: all negative,
 tiny, large, far below zero, with one element that outweighs the others, equal, halves, zero.
 
 A slice of an input is what stands at one place of its separable axes: those along which the reference answers for each
 place apart (the rows of a softmax, the channels of a batch norm, the elements of a gelu). So what the reference reduces
-over is of one pattern. Which slice has which pattern is a secret of the task; values differ from draw to draw.
+over is of one pattern. Which slice has which pattern is a secret of the task; values differ between test inputs.
 
 No slice lies farther from zero than three of its own standard deviations, and none holds what the square of exp() could
 not take: a variance by squares and a softmax without a maximum are right for what a task's inputs may be, if not for all

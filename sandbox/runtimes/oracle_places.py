@@ -1,5 +1,5 @@
 """Where the largest and the smallest element of a slice stand. Of thousands of elements they are hardly ever the last, so a
-program that leaves out a tail of what it searches would be right on most draws: they are exchanged with the elements at
+program that leaves out a tail of what it searches would be right on most test inputs: they are exchanged with the elements at
 chosen places, which leaves a slice's elements what they are. And where the index of the first of several equals is exact
 for everybody, both come again further on, in places that a lower lane of a warp or a lower thread of a block looks at:
 who compares by value alone takes one of those."""

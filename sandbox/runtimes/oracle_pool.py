@@ -1,4 +1,4 @@
-"""The pool of a task: draws of several kinds, each with the reference's answer in fp64 and its allowance."""
+"""The pool of a task: test inputs of several kinds, each with the reference's answer in fp64 and its allowance."""
 import random
 import time
 
@@ -7,27 +7,27 @@ import torch
 import oracle_checks as checks
 from oracle_test_inputs import KINDS, VARIANTS, VARIANTS_OF_INDICES, TestInputs
 from oracle_effort import FEWEST_JITTERS, JITTERS, MORE_JITTERS, Effort
-from oracle_literals import choose_ways
+from oracle_literals import choose_methods
 from oracle_patterns import EXTREME, TIES, change_one_place, stays_apart
 from oracle_profile import Jitter, LeafStatistics, Spread, allowance, center_of, own_error
 from oracle_reference import agrees
 from oracle_unread import are_long
 from oracle_values import InvalidTask, leaves, raw, readable, readable_leaves, same, span_bytes, with_leaves
 
-DRAWS_OF_A_TURN = 3  # for S_i and V_i
+SAMPLES_OF_A_TURN = 3  # for S_i and V_i
 ENOUGH_SLICES = 256
 SLOW_SECONDS = 0.1  # a reference that takes longer is not run to see how its inputs may be cut and dealt
 # Where programs are costed, what is right was settled on smaller inputs; among millions of elements the largest error of
 # an honest sum is several times what it is among thousands.
 COSTING_SLACK = 4
-FEW_OUTPUTS = 16  # which may be equal on all draws by chance, and
-CHANCES = 12  # draws that show it
+FEW_OUTPUTS = 16  # which may be equal on all test inputs by chance, and
+CHANCES = 12  # test inputs that show it
 NATURAL = "negative"
-ENOUGH_FINITE = 0.5  # of what is finite on plain draws
+ENOUGH_FINITE = 0.5  # of what is finite on plain test inputs
 NEARLY = 0.9
-NOT_FINITE = "not finite"  # plain draws, but the finite ones
+NOT_FINITE = "not finite"  # plain test inputs, but the finite ones
 MANY_TRIES, NOT_FINITE_SECONDS = 96, 0.1  # to find one
-TRIES = 3  # for a draw on which the reference is finite, or its integers stay
+TRIES = 3  # for a test input on which the reference is finite, or its integers stay
 
 
 def elements_of(tensors):
@@ -45,10 +45,10 @@ class Sample:
         self.finite = checks.finite_share(self.own)
 
 
-class Draw:
-    """A sample that verifications get. statistics: of draws like this one, for each output leaf or None for integers; exact:
-    output leaves in float64 (integers as they are); spread: under jitters; allowed: float32 or, for integers, a mask of
-    those that may differ."""
+class TestInput:
+    """A sample that verifications get. statistics: of test inputs like this one, for each output leaf or None for integers;
+    exact: output leaves in float64 (integers as they are); spread: under jitters; allowed: float32 or, for integers, a mask
+    of those that may differ."""
 
     def __init__(self, sample, exact, spread, statistics):
         self.statistics = statistics
@@ -66,14 +66,14 @@ class Draw:
 
 
 class Last:
-    """The draw of a kind that was made last, kept or not."""
+    """The test input of a kind that was made last, kept or not."""
 
     def __init__(self, sample, exact):
         self.sample, self.exact = sample, exact
 
 
 class Kind:
-    """Draws of one kind. turns: statistics of the draws that are dealt alike, for each output leaf, None for integers."""
+    """Test inputs of one kind. turns: statistics of those that are dealt alike, for each output leaf, None for integers."""
 
     def __init__(self, name, turns):
         self.name = name
@@ -91,20 +91,20 @@ class Pool:
         self.tf32 = request["tf32"]
         self.request = request
         secret = random.Random(request["secret"])
-        self.draws = TestInputs(reference.inputs, secret.getrandbits(128))
+        self.test_inputs = TestInputs(reference.inputs, secret.getrandbits(128))
         self.jitter = Jitter(secret.getrandbits(31))
-        # Where a size is costed one draw is counted, which is plain, and another judged besides.
+        # Where a size is costed one test input is counted, which is plain, and another judged besides.
         self.kinds = ("plain", secret.choice(KINDS[1:])) if reference.costing else KINDS
 
     def first_look(self):
         """Runs the reference once more than needed: is it the same twice, does it write to its inputs, how long does it
         take, does it run in fp64?"""
-        self.plain = None  # statistics of the plain draws, which come first
-        self.shapes = None  # of the output leaves, which inputs drawn in a way that was given up may have had otherwise
+        self.plain = None  # statistics of the plain test inputs, which come first
+        self.shapes = None  # of the output leaves, which inputs drawn by a method that was given up may have had otherwise
         self.finite, self.variants, self.turns = 1.0, VARIANTS, 1
-        if self.draws.natures is None:
-            self.draws.plain()
-        choose_ways(self.draws.natures, self.answered)
+        if self.test_inputs.natures is None:
+            self.test_inputs.plain()
+        choose_methods(self.test_inputs.natures, self.answered)
         _, sample = self.variant_of("plain")
         if not sample.own:
             raise InvalidTask("raises", "forward() returns no tensor")
@@ -127,26 +127,26 @@ class Pool:
         # More would show less than the slack makes up for.
         most_jitters = FEWEST_JITTERS if self.reference.costing else JITTERS
         self.effort = Effort(len(self.kinds), most_jitters, self.reference.cpu_s, exact_s, elements, size,
-                             self.request["least_draws"], self.request["most_draws"], self.request["pool_bytes"])
-        self.patterns_finite = self.finite  # of structured draws
+                             self.request["least_inputs"], self.request["most_inputs"], self.request["pool_bytes"])
+        self.patterns_finite = self.finite  # of structured test inputs
         self.sometimes = elements_of(sample.own) <= FEW_OUTPUTS and self.sample(NOT_FINITE, 0.0).finite < self.finite
-        self.draws.cut([self.separable_axes(position) for position in range(len(self.draws.natures))])
+        self.test_inputs.cut([self.separable_axes(position) for position in range(len(self.test_inputs.natures))])
 
     def answered(self, variant):
-        inputs, _ = self.draws.make(variant)
+        inputs, _ = self.test_inputs.make(variant)
         return Sample(inputs, self.reference.forward(inputs)[0])
 
     def sample(self, variant, finite, turn=0, tries=TRIES):
-        """A draw on which at least `finite` of the answer is finite, or of a few the one with most."""
+        """A test input on which at least `finite` of the answer is finite, or of a few the one with most."""
         if variant == NOT_FINITE:
             many = min(MANY_TRIES, 1 + int(NOT_FINITE_SECONDS / max(self.reference.cpu_s, 1e-9)))
             samples = (self.sample("plain", 0.0, tries=1) for _ in range(many))
             return next((sample for sample in samples if sample.finite < self.finite), self.first)
         best = None
         for _ in range(tries):
-            # Plain draws come before it is known what the reference decides.
+            # Plain test inputs come before it is known what the reference decides.
             known = () if variant in ("plain", "as_given") else (self.holds_ties(), self.takes_indices())
-            inputs, jitters = self.draws.make(variant, turn, *known)
+            inputs, jitters = self.test_inputs.make(variant, turn, *known)
             sample = Sample(inputs, self.reference.forward(inputs)[0], jitters)
             self.check_shapes(sample)
             if best is None or sample.finite > best.finite:
@@ -165,15 +165,15 @@ class Pool:
         variant, sample = self.variant_of(name)
         turns = min(self.turns, self.effort.kept) if variant == "patterns" else 1
         kind = Kind(name, turns)
-        draws = self.effort.statistic_draws if turns == 1 else max(self.effort.statistic_draws, turns * DRAWS_OF_A_TURN)
-        for number in range(draws):
+        samples = self.effort.statistic_samples if turns == 1 else max(self.effort.statistic_samples, turns * SAMPLES_OF_A_TURN)
+        for number in range(samples):
             turn = number % turns
             sample = sample or self.sample(variant, self.needed(variant), turn)
             keep = number < self.effort.kept
             if keep:
-                draw = self.draw(sample, variant, turn, kind.turns[turn])
-                sample, exact = draw.sample, draw.exact
-                kind.kept.append(draw)
+                test_input = self.test_input(sample, variant, turn, kind.turns[turn])
+                sample, exact = test_input.sample, test_input.exact
+                kind.kept.append(test_input)
             else:
                 exact = self.exact(sample) if self.effort.exact_statistics else sample.own
             self.add(kind, turn, sample, exact, keep or self.effort.exact_statistics)
@@ -184,11 +184,12 @@ class Pool:
             for statistics, plain in zip(of_turn, self.plain):
                 if statistics:
                     statistics.finish(plain if plain is not statistics else None)
-        for draw in kind.kept:
-            for own, exact, spread, leaf, dtype in zip(draw.own, draw.exact, draw.spread, draw.statistics, draw.types):
-                draw.allowed.append(self.allowed(leaf, exact, own, spread, dtype) if leaf else spread)
+        for test_input in kind.kept:
+            for own, exact, spread, leaf, dtype in zip(test_input.own, test_input.exact, test_input.spread,
+                                                       test_input.statistics, test_input.types):
+                test_input.allowed.append(self.allowed(leaf, exact, own, spread, dtype) if leaf else spread)
                 if self.tf32:
-                    draw.allowed_tf32.append(self.allowed(leaf, exact, own, spread, dtype, tf32=True) if leaf else spread)
+                    test_input.allowed_tf32.append(self.allowed(leaf, exact, own, spread, dtype, tf32=True) if leaf else spread)
         return kind
 
     def allowed(self, *of_leaf, tf32=False):
@@ -197,7 +198,7 @@ class Pool:
         return found.mul_(COSTING_SLACK) if self.reference.costing else found
 
     def variant_of(self, name):
-        """The strictest variant on which the reference runs and stays as finite as on plain draws. If plain draws of a few
+        """The strictest variant on which the reference runs and stays as finite as on plain test inputs. If plain ones of a few
         answers are sometimes finite and sometimes not, one kind is of those where they are not."""
         if name == "shifted" and self.sometimes:
             return NOT_FINITE, self.sample(NOT_FINITE, 0.0)
@@ -218,31 +219,31 @@ class Pool:
         return self.patterns_finite if variant == "patterns" else self.finite
 
     def deal_patterns(self):
-        """Deals each slice of the inputs a pattern on which the reference stays as finite as on plain draws. False if there
+        """Deals each slice of the inputs a pattern on which the reference stays as finite as on plain test inputs. False if there
         is nothing to deal."""
         floating = all(x.is_floating_point() for x in self.first.own)
         excluded = set() if floating or self.decisions.direct else set(TIES)
-        if not any(self.draws.slices):
+        if not any(self.test_inputs.slices):
             return False
-        self.turns = self.draws.deal(excluded)
+        self.turns = self.test_inputs.deal(excluded)
         if self.stays_finite():
             return True
         if self.reference.cpu_s > SLOW_SECONDS:
             excluded |= EXTREME
         else:
-            for pattern in sorted(self.draws.patterns() - excluded - {"tiles"}):
-                self.draws.deal(excluded, pattern)
+            for pattern in sorted(self.test_inputs.patterns() - excluded - {"tiles"}):
+                self.test_inputs.deal(excluded, pattern)
                 if not self.stays_finite():
                     excluded.add(pattern)
             if NATURAL in excluded and self.deals_natural(excluded - {NATURAL}):
                 return True
-        self.turns = self.draws.deal(excluded)
+        self.turns = self.test_inputs.deal(excluded)
         return True
 
     def deals_natural(self, excluded):
-        """Deals the pattern that plain draws might hold as well, though the reference is not finite there, as what is not a
+        """Deals the pattern that plain test inputs might hold as well, though the reference is not finite there, as what is not a
         number has to be none in a program's answer, too. Only if enough is left."""
-        self.turns = self.draws.deal(excluded)
+        self.turns = self.test_inputs.deal(excluded)
         try:
             least = min(self.sample("patterns", 1.0, turn, tries=1).finite for turn in range(self.turns))
         except InvalidTask:
@@ -257,7 +258,7 @@ class Pool:
         return self.decisions.some and self.decisions.direct
 
     def is_chance(self, leaves_of_answer):
-        """Of output leaves that are equal on all draws: does one of few values, or of integers, change on others?"""
+        """Of output leaves that are equal on all test inputs: does one of few values, or of integers, change on others?"""
         own = self.first.own
         watched = [index for index in leaves_of_answer if not own[index].is_floating_point() or own[index].numel() <= FEW_OUTPUTS]
         for number in range(CHANCES if watched else 0):
@@ -279,7 +280,7 @@ class Pool:
 
     def separable_axes(self, position):
         """Of an input leaf: see oracle_patterns.py. Found by changing one place along an axis, which takes a run."""
-        nature, leaf = self.draws.natures[position], leaves(self.first.inputs)[position]
+        nature, leaf = self.test_inputs.natures[position], leaves(self.first.inputs)[position]
         if not nature.changes:
             return []
         found, rows, tensors = [], 1, leaves(self.first.inputs)
@@ -289,7 +290,7 @@ class Pool:
             if self.reference.cpu_s > SLOW_SECONDS:
                 return [axis]
             apart = None
-            for changed in change_one_place(leaf, axis, nature.deviation, nature.probability, self.draws.generator):
+            for changed in change_one_place(leaf, axis, nature.deviation, nature.probability, self.test_inputs.generator):
                 try:
                     answer = readable_leaves(self.reference.forward(
                         with_leaves(self.first.inputs, [*tensors[:position], changed, *tensors[position + 1:]]))[0])
@@ -319,7 +320,7 @@ class Pool:
             found = sample.own
         return [y.double() if own.is_floating_point() else own for y, own in zip(found, sample.own)]
 
-    def draw(self, sample, variant, turn, statistics):
+    def test_input(self, sample, variant, turn, statistics):
         for tries in range(TRIES):
             exact = self.run(sample)
             wide = exact is not None
@@ -335,7 +336,7 @@ class Pool:
                 break
             sample = self.sample(variant, self.needed(variant), turn)
         exact = [y.double() if own.is_floating_point() else own for y, own in zip(exact, sample.own)]
-        return Draw(sample, exact, spread.leaves(), statistics)
+        return TestInput(sample, exact, spread.leaves(), statistics)
 
     @staticmethod
     def add(kind, turn, sample, exact, exact_known):
@@ -348,11 +349,11 @@ class Pool:
                 statistics.add(y, own_error(own, y) if exact_known else None)
 
     def long_inputs(self):
-        """Of each input leaf: it is of few long slices, of which draws show few places."""
-        return [are_long(places) for places in self.draws.places]
+        """Of each input leaf: it is of few long slices, of which test inputs show few places."""
+        return [are_long(places) for places in self.test_inputs.places]
 
     def depends(self, kind, position):
-        """Does the first answer change if this input leaf is exchanged for another draw's? None if that is the same."""
+        """Does the first answer change if this input leaf is exchanged for another test input's? None if that is the same."""
         sample = kind.kept[0].sample
         ours, theirs = leaves(sample.inputs), leaves(kind.last.sample.inputs)
         if torch.equal(readable(ours[position]), readable(theirs[position])):

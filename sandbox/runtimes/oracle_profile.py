@@ -1,16 +1,16 @@
 """The reference in fp64, its own error, and from both what a correct program may deviate by, element by element.
 
-For element i of an output, over draws of the same kind: S_i and V_i are the rms and the standard deviation of the fp64
-answer y64_i; e_i is the rms of the reference's own error |y - y64_i| (this draw's, if larger) plus the spread of y64_i
+For element i of an output, over test inputs of the same kind: S_i and V_i are the rms and the standard deviation of the fp64
+answer y64_i; e_i is the rms of the reference's own error |y - y64_i| (this test input's, if larger) plus the spread of y64_i
 if all inputs and parameters are changed by random relative jitters of 2^-22, and activations and sums by what plain kernels
 lose in them (oracle_rounding.py). Where much was cancelled an element's own
-error is a rounding of few bits, and small by chance: below a sixteenth of the leaf's usual size this draw's counts as at
+error is a rounding of few bits, and small by chance: below a sixteenth of the leaf's usual size this test input's counts as at
 least the largest of the elements of its octave, as far as that is a 4096th of the usual size. A program may deviate by
     4 e_i + 2 eps |y64_i| + f_i + min(c max(|y64_i|, S_i), 0.02 V_i),    eps of the output's type, c = 1e-4.
-Four draws tell V_i badly, so it counts as half of what is usual for the size of the element, if that is more: a
+Four test inputs tell V_i badly, so it counts as half of what is usual for the size of the element, if that is more: a
 hardly varying output is narrow everywhere, and no element is narrow by chance.
-f_i is 2^-20 of the element's usual size: of S_i, of S_i on plain draws, or of what nine tenths of the elements exceed
-there. Where a sparse draw gives exact zeros, a correct program may still leave the rounding of its neighbours.
+f_i is 2^-20 of the element's usual size: of S_i, of S_i on plain test inputs, or of what nine tenths of the elements exceed
+there. Where a sparse test input gives exact zeros, a correct program may still leave the rounding of its neighbours.
 For TF32 c is 5e-3, 0.02 is 0.1, and S_i at least the usual size of the leaf.
 8-bit floats have no 2 eps |y64_i|, as eps is an eighth or a quarter there: rounding to them is exact, like integers,
 except where a jitter changes it.
@@ -163,11 +163,11 @@ def raised_by_octave(error, size, usual):
 
 
 class LeafStatistics:
-    """Sums over draws of one kind, for every element of one output leaf; in float32, as a share of a deviation is all that
+    """Sums over test inputs of one kind, for every element of one output leaf; in float32, as a share of a deviation is all that
     they serve for, unless squares overflow in it. Elements that are not finite do not count."""
 
     def __init__(self):
-        self.draws = 0
+        self.count = 0
         self.counted = 0
 
     def add(self, answer, error):
@@ -176,7 +176,7 @@ class LeafStatistics:
         valid = None if all_finite(answer) else torch.isfinite(answer)
         if valid is not None:
             answer = answer.masked_fill(~valid, 0.0)
-        if self.draws == 0:
+        if self.count == 0:
             self.first = answer
             self.differences, self.squares, self.powers, self.errors = (torch.zeros_like(answer) for _ in range(4))
             self.with_errors = 0
@@ -195,10 +195,10 @@ class LeafStatistics:
             self.errors.addcmul_(error, error)
             self.with_errors += 1
         self.counted = self.counted + (1 if valid is None else valid.float())
-        self.draws += 1
+        self.count += 1
 
     def finish(self, plain):
-        """Makes what allowances need; nothing is added from here on. `plain`: the statistics of plain draws, finished, or
+        """Makes what allowances need; nothing is added from here on. `plain`: the statistics of plain test inputs, finished, or
         None if these are they."""
         self.rms = (self.powers / self._count()).sqrt_().float()
         self.error = (self.errors / max(self.with_errors, 1)).sqrt_().float()
@@ -273,7 +273,7 @@ class Spread:
 
 
 def allowance(statistics, exact, own, spread, tf32=False, dtype=None):
-    """Of one leaf of one draw, in float32; infinite where the reference itself does not know. `exact` is float64, `own`
+    """Of one leaf of one test input, in float32; infinite where the reference itself does not know. `exact` is float64, `own`
     the reference's answer, `dtype` its type if `own` has another."""
     size = finite(exact.abs().float())
     e = raised_by_octave(own_error(own, exact), size, statistics.usual_rms)

@@ -174,11 +174,11 @@ class Reference:
         seed_all(self.init_seed)
         make = self.names["Model"]
         self.model = attempt("Model()", lambda: make(**init) if isinstance(init, dict) else make(*init))
-        drawn = parameters.plan(self.model, self.init_seed) if isinstance(self.model, torch.nn.Module) else []
-        parameters.apply(self.model, drawn)
+        sampled = parameters.plan(self.model, self.init_seed) if isinstance(self.model, torch.nn.Module) else []
+        parameters.apply(self.model, sampled)
         # Under attempt(), so that parameters of gigabytes are a task that is too large, and no crash.
         self.wide = attempt("Model()", widened_model, self.model) if widened else None
-        return drawn
+        return sampled
 
     def ignores_mode(self):
         """Whether nothing in it asks if it is in training mode, so that eval() makes no difference. Of functions that it

@@ -1,10 +1,10 @@
-"""The four kinds of secret draws. Each is made from what the task's get_inputs() gives under a secret seed, and keeps what
+"""The four kinds of secret test inputs. Each is made from what the task's get_inputs() gives under a secret seed, and keeps what
 the task's inputs have in common: zeros of a triangle, an order or a symmetry that they have under several seeds, rows that
 sum to one, the range of probabilities. Integers, masks that are drawn, and constants stay as get_inputs() gives them.
 
 plain       as the task draws; what it gives alike under every seed is drawn by oracle_literals.py, as a constant is neither
-            secret nor a draw
-shifted     another scale, and a shift of at most three standard deviations; the same for all draws of a task
+            secret nor sampled
+shifted     another scale, and a shift of at most three standard deviations; the same for all test inputs of a task
 sparse      most elements zero (or small), some large
             of both, the largest and the smallest element of each slice are where oracle_places.py puts them
 structured  each slice of a pattern of its own (oracle_patterns.py); where that cannot be, small elements with the mass at
@@ -22,7 +22,7 @@ from oracle_places import Places
 from oracle_values import leaves, like_strides, readable, with_leaves
 
 KINDS = ("plain", "shifted", "sparse", "structured")
-# What is tried for a kind, strictest first, until the reference stays as finite as on plain draws.
+# What is tried for a kind, strictest first, until the reference stays as finite as on plain test inputs.
 VARIANTS = {"plain": ("plain", "as_given"), "shifted": ("shift", "scale", "plain", "as_given"),
             "sparse": ("sparse", "small", "spiked", "plain", "as_given"),
             "structured": ("patterns", "tiles", "plain", "as_given")}
@@ -43,18 +43,18 @@ SHIFTED, SPARSE = {"shift", "scale"}, {"sparse", "small", "spiked"}
 @contextlib.contextmanager
 def ends_of_ranges(generator):
     """Meanwhile what torch.randint() draws holds the least and the greatest integer that it could, at random places: the
-    first and the last row of a table, which a draw of some elements hardly ever names."""
+    first and the last row of a table, which a test input of some elements hardly ever names."""
     original = torch.randint
 
     def randint(*args, **kwargs):
-        drawn = original(*args, **kwargs)
+        sampled = original(*args, **kwargs)
         numbers = [a for a in args[:2] if isinstance(a, int)]
         low = kwargs.get("low", numbers[0] if len(numbers) == 2 else 0)
         high = kwargs.get("high", numbers[-1] if numbers else None)
-        if high is not None and drawn.numel() >= LEAST_FOR_ENDS and drawn.is_contiguous():
-            first, last = torch.randperm(drawn.numel(), generator=generator)[:2]
-            drawn.view(-1)[first], drawn.view(-1)[last] = low, high - 1
-        return drawn
+        if high is not None and sampled.numel() >= LEAST_FOR_ENDS and sampled.is_contiguous():
+            first, last = torch.randperm(sampled.numel(), generator=generator)[:2]
+            sampled.view(-1)[first], sampled.view(-1)[last] = low, high - 1
+        return sampled
 
     torch.randint = randint
     try:
@@ -68,14 +68,14 @@ def _without_nan(tensor):
 
 
 class Nature:
-    """What one leaf of the inputs is like, told from a plain draw."""
+    """What one leaf of the inputs is like, told from a plain test input."""
 
     def __init__(self, tensor, other, secret):
         """`other`: the same leaf under another seed."""
         self.changes = False
         alike = tensor.shape == other.shape and torch.equal(_without_nan(tensor), _without_nan(other))
         self.literal = Literal(tensor) if alike else None
-        self.way = None  # in which the literal is drawn, of its ways
+        self.method = None  # by which the literal is drawn, of its methods
         if not tensor.is_floating_point() or tensor.numel() < 2:
             return
         x = tensor.detach().double()
@@ -137,8 +137,8 @@ class Nature:
     def apply(self, variant, tensor, generator, assignment=None):
         if variant == "as_given":
             return tensor
-        if self.way:
-            tensor = self.literal.drawn(self.way, generator)
+        if self.method:
+            tensor = self.literal.sampled(self.method, generator)
         if variant == "plain" or not self.changes or self._must_stay(variant):
             return tensor
         x = tensor.detach() if tensor.dtype in (torch.float32, torch.float64) else tensor.detach().float()
@@ -185,7 +185,7 @@ class Nature:
 
 
 class TestInputs:
-    """Makes draws. Thread of seeds: one secret for a task, from which nothing else is derived."""
+    """Makes test inputs. Thread of seeds: one secret for a task, from which nothing else is derived."""
 
     def __init__(self, get_inputs, secret):
         self.get_inputs = get_inputs  # takes a seed
@@ -215,7 +215,7 @@ class TestInputs:
             [nature.literal.release() for nature in self.natures if nature.literal])
 
     def cut(self, axes_of_leaves):
-        """How structured draws cut each leaf: by its separable axes, or else along the first."""
+        """How structured test inputs cut each leaf: by its separable axes, or else along the first."""
         self.slices, self.places = [], []
         for nature, leaf, axes in zip(self.natures, leaves(self.last), axes_of_leaves):
             first = [axis for axis, size in enumerate(leaf.shape) if size > 1][:1]
@@ -228,8 +228,8 @@ class TestInputs:
         return set().union(*(nature.patterns() for nature in self.natures if nature.changes))
 
     def deal(self, excluded, only=None):
-        """Gives each slice a pattern, `only` one or all but the excluded. Where a leaf has fewer slices than patterns, draws
-        take turns; says how many."""
+        """Gives each slice a pattern, `only` one or all but the excluded. Where a leaf has fewer slices than patterns, test
+        inputs take turns; says how many."""
         self.assignments, turns = [], 1
         for nature, slices in zip(self.natures, self.slices):
             if slices is None:

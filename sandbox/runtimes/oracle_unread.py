@@ -1,4 +1,4 @@
-"""Whether what a program does not read decides about the answer. Where the reference answers for a few long slices, a draw
+"""Whether what a program does not read decides about the answer. Where the reference answers for a few long slices, a test input
 shows few places: the largest of a million elements stands somewhere, and a program that never looks there is right nearly
 always. But what it has not read could be anything, and it would answer the same. So that is filled with values that stand
 out, and where the reference then answers otherwise, the program is wrong. In fp64 that shows of one term among millions, of which
@@ -25,12 +25,12 @@ def are_long(places):
 
 
 def decides(reference, blobs, unread):
-    """Does the reference clearly answer otherwise on a draw if what is unread stands out? `blobs`: of each input leaf its
+    """Does the reference clearly answer otherwise on a test input if what is unread stands out? `blobs`: of each input leaf its
     storage, then of each output leaf its allowance. `unread`: (leaf, first and last-but-one byte) of runs."""
     reference.find_arguments()
     reference.build()
-    draws = TestInputs(reference.inputs, 0)
-    given = draws.plain()
+    test_inputs = TestInputs(reference.inputs, 0)
+    given = test_inputs.plain()
     inputs = [_of_storage(blob, leaf) for blob, leaf in zip(blobs, leaves(given))]
     own = readable_leaves(reference.forward(with_leaves(given, inputs))[0])
     allowed = [torch.frombuffer(bytearray(blob), dtype=torch.float32 if y.is_floating_point() else torch.bool).view(y.shape)
@@ -40,7 +40,7 @@ def decides(reference, blobs, unread):
     least = (EXACTLY, EXACTLY_RELATIVE) if is_exact else (CLEARLY, CLEARLY_RELATIVE)
     for side in (0, 1):
         changed = with_leaves(given, [_standing_out(leaf, [run[1:] for run in unread if run[0] == position], nature, side)
-                                      for position, (leaf, nature) in enumerate(zip(inputs, draws.natures))])
+                                      for position, (leaf, nature) in enumerate(zip(inputs, test_inputs.natures))])
         answer = _answer(reference, changed, is_exact)
         if answer and len(answer) == len(own) and any(
                 _is_other(*of_leaf, *least) for of_leaf in zip(answer, exact if is_exact else own, allowed)):

@@ -13,7 +13,7 @@ KNOWN = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.uint
 
 
 class InvalidTask(Exception):
-    """The task itself is at fault. `kind` is for programs, the message for people."""
+    """The task itself is invalid. `kind` is for programs, the message for people."""
 
     def __init__(self, kind, message):
         super().__init__(message)

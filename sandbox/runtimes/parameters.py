@@ -33,10 +33,10 @@ def apply(model, entries):
         return
     with torch.no_grad():
         for entry, tensor in _partners(model, entries):
-            tensor.detach().copy_(drawn(entry).reshape(tensor.shape))
+            tensor.detach().copy_(sampled(entry).reshape(tensor.shape))
 
 
-def drawn(entry):
+def sampled(entry):
     """Around 0: normal of deviation 0.25. Else within half the default of it, so that its sign stays."""
     generator = torch.Generator().manual_seed(entry["seed"])
     shape, value = entry["shape"], entry["value"]

@@ -114,13 +114,13 @@ CanaryTimes check_canaries(const std::function<Verdict(const VerificationRequest
       throw Error("stopped during the verifier's self-check", ExitCode::kInterrupted);
     return verdict;
   };
-  const Verdict right = verdict_of(canary("canary-right", ""));
-  if (right.outcome != Outcome::kGraded || !right.correct)
-    fail("a correct program is not graded as correct", right);
-  const Verdict wrong = verdict_of(canary("canary-wrong", " / 2"));
-  if (wrong.outcome != Outcome::kGraded || wrong.correct || wrong.fault_class != "wrong_value")
-    fail("an incorrect program is not graded as incorrect", wrong);
-  return {right.total_ms, wrong.total_ms};
+  const Verdict correct = verdict_of(canary("canary-right", ""));
+  if (correct.outcome != Outcome::kGraded || !correct.correct)
+    fail("a correct program is not graded as correct", correct);
+  const Verdict incorrect = verdict_of(canary("canary-wrong", " / 2"));
+  if (incorrect.outcome != Outcome::kGraded || incorrect.correct || incorrect.fault_class != "wrong_value")
+    fail("an incorrect program is not graded as incorrect", incorrect);
+  return {correct.total_ms, incorrect.total_ms};
 }
 
 CanaryTimes run_canaries(Pipeline& pipeline, std::stop_token stop) {

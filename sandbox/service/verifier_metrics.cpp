@@ -97,7 +97,7 @@ class Present : public prometheus::Collectable {
 std::string outcome_label(const Verdict& verdict) {
   switch (verdict.outcome) {
     case Outcome::kGraded:
-      return verdict.correct ? "correct" : "wrong";
+      return verdict.correct ? "correct" : "incorrect";
     case Outcome::kCandidateFault:
       return "candidate_fault";
     case Outcome::kInvalidTask:
@@ -139,9 +139,10 @@ std::string metrics_problem(const std::string& address) {
       std::stoi(port) > 65535)
     return concat("'", address, "' is not HOST:PORT");
   if (is_loopback(address)) return "";
-  return concat(address,
-                " is reached from other machines, and metrics are told to whoever asks: use 127.0.0.1 and a "
-                "collector on this machine");
+  return concat(
+      address,
+      " is reached from other machines, and metrics are served to whoever asks: use 127.0.0.1 and a "
+      "collector on this machine");
 }
 
 VerifierMetrics::VerifierMetrics(const std::string& backend, std::function<VerifierState()> look)

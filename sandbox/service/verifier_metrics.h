@@ -12,7 +12,7 @@
 
 namespace bicrl {
 
-// What a collector is told of the verifier as it is at that moment.
+// What a collector reads of the verifier as it is at that moment.
 struct VerifierState {
   QueueStatistics queue;
   std::vector<BackendDevice> devices;

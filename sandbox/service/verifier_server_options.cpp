@@ -115,14 +115,15 @@ VerifierOptions VerifierOptions::from_config(const ConfigSection& section) {
   o.protocol.trials = static_cast<int>(protocol.integer("trials", o.protocol.trials, 1, kMaxTrials));
   o.protocol.size = *parse_size_policy(
       protocol.choice("size", std::string(to_string(o.protocol.size)), {"fitting", "own", "reduced"}));
-  o.protocol.specialised = *parse_specialised_policy(
-      protocol.choice("specialised", std::string(to_string(o.protocol.specialised)), {"wrong", "mask"}));
+  o.protocol.specialised = *parse_config_name(protocol.choice(
+      "specialised", std::string(config_name(o.protocol.specialised)), {"incorrect", "mask"}));
 
   // Allowances for TF32 take memory, so only a server that is to use them has them made.
   o.pipeline.oracle.tf32 = o.protocol.tolerance == TolerancePolicy::kTf32;
   const ConfigSection oracle = section.section("oracle");
-  o.pipeline.oracle.pool_draws =
-      static_cast<int>(oracle.integer("pool_draws", o.pipeline.oracle.pool_draws, 1, 32));
+  oracle.renamed("pool_draws", "pool_inputs");
+  o.pipeline.oracle.pool_inputs =
+      static_cast<int>(oracle.integer("pool_inputs", o.pipeline.oracle.pool_inputs, 1, 32));
   o.pipeline.oracle.max_input_bytes =
       mebibytes(oracle, "max_input_mib", o.pipeline.oracle.max_input_bytes, 1);
   o.pipeline.oracle.cache_bytes = mebibytes(oracle, "cache_mib", o.pipeline.oracle.cache_bytes, 1);

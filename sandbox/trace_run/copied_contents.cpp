@@ -324,9 +324,9 @@ bool CopiedContents::follow_kernels(const TraceView& view, bool laid_out) {
       Likeness(view, actual_(view.buffer), own.known(), work_).at({}))
     return true;
   using Take = bool (CopiedContents::*)(const TraceView&, const Known&);
-  for (const Take way : {&CopiedContents::take, &CopiedContents::take_converted}) {
+  for (const Take method : {&CopiedContents::take, &CopiedContents::take_converted}) {
     const auto holds = [&](const Known& known) {
-      return (!laid_out || known.laid_out) && work_ < kMaxWork && (this->*way)(view, known);
+      return (!laid_out || known.laid_out) && work_ < kMaxWork && (this->*method)(view, known);
     };
     for (const uint32_t buffer : known_) {
       const Content& content = contents_[buffer];

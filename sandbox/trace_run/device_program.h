@@ -23,9 +23,9 @@ class DeviceProgram {
 
   const std::deque<ptx::Module>& modules() const { return modules_; }
   // The kernel whose instance g++ calls `entry`. Throws ptx::FaultError(kUnsupported) if the module has no
-  // such entry, or the kernel uses what the machine does not have.
+  // such entry, or the kernel uses what the PTX interpreter does not have.
   const ptx::Kernel& kernel(uint32_t module, const std::string& entry);
-  // The same kernel as the module's text has it, whether or not the machine can run it. Throws likewise.
+  // The same kernel as the module's text has it, whether or not the interpreter can run it. Throws likewise.
   const ptx::Function& entry(uint32_t module, const std::string& entry) const;
   // The module's variable of that name, in its own spelling; nothing if device code does not use it.
   std::optional<std::string> variable(uint32_t module, const std::string& symbol) const;

@@ -26,19 +26,19 @@ PlannedRun::PlannedRun(TraceRun& run, const Trace& trace, const json& asked, Pla
       report_{{"lane_operations", 0}, {"changed_inputs", json::array()}, {"calls", 0}} {}
 
 void PlannedRun::first_call() {
-  auto fault = run_.run(options_.inputs(asked_.at("draw").get<size_t>()));
+  auto fault = run_.run(options_.inputs(asked_.at("test_input").get<size_t>()));
   if (!fault) report_["changed_inputs"] = run_.changed_inputs();
   store(std::move(fault), trace_.output_layout());
   if (options_.follow_copies && !failed()) store_copied();
 }
 
 void PlannedRun::repeats() {
-  const json& draws = asked_.at("repeat_draws");
-  if (draws.empty() || failed()) return;
+  const json& test_inputs = asked_.at("repeat_inputs");
+  if (test_inputs.empty() || failed()) return;
   report_["first_repeat"] = begin_ = end_ = run_.first_repeat();
   std::set<uint32_t> overwritten;
   while (!failed() && end_ < trace_.repeats.size() && goes_on()) {
-    auto fault = run_.repeat(end_, options_.inputs(draws.at(end_).get<size_t>()));
+    auto fault = run_.repeat(end_, options_.inputs(test_inputs.at(end_).get<size_t>()));
     store(std::move(fault), trace_.repeats[end_++].returned.layout);
     // Behind each: the last may be on the inputs of the first, and give its answer once more.
     if (!failed()) overwritten.merge(run_.overwritten_outputs(answers_.front()));
@@ -50,12 +50,12 @@ void PlannedRun::repeats() {
 bool PlannedRun::goes_on() const {
   const size_t done = end_ - begin_;
   if (done < kCertainRepeats) return true;
-  const uint64_t output_bytes = (done + 2) * trace_.output_layout().draw_bytes;
+  const uint64_t output_bytes = (done + 2) * trace_.output_layout().total_bytes;
   return options_.is_cheap() && output_bytes <= kCheapOutputBytes && run_.has_room(end_);
 }
 
 void PlannedRun::store(std::optional<ptx::KernelFault> fault, const OutputLayout& layout) {
-  std::vector<std::byte> outputs(layout.draw_bytes);
+  std::vector<std::byte> outputs(layout.total_bytes);
   std::vector<uint8_t> writers(options_.has_shadows ? layout.numel() : 0);
   if (!fault) fault = run_.store_outputs(outputs.data(), writers.data());
   options_.write(outputs.data(), outputs.size());
@@ -67,7 +67,7 @@ void PlannedRun::store(std::optional<ptx::KernelFault> fault, const OutputLayout
 
 void PlannedRun::store_copied() {
   const OutputLayout& layout = trace_.output_layout();
-  std::vector<std::byte> outputs(layout.draw_bytes);
+  std::vector<std::byte> outputs(layout.total_bytes);
   json leaves = json::array();
   for (size_t i = 0; i < layout.leaves.size(); ++i)
     if (run_.store_copied_output(i, outputs.data() + layout.leaves[i].offset_bytes)) leaves.push_back(i);

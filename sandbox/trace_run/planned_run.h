@@ -17,8 +17,8 @@ struct PlannedRunOptions {
   bool follow_copies = false;  // as the TraceRun does
   bool has_shadows = false;    // likewise
   bool keep_answers = false;   // of all calls
-  // The inputs of a draw of the plan; they stay where they are until the next are asked for.
-  std::function<CallInputs(size_t draw)> inputs;
+  // A test input of the plan, by its number; it stays where it is until the next one is asked for.
+  std::function<CallInputs(size_t test_input)> inputs;
   // Appends to the outputs of all runs.
   std::function<void(const void* bytes, size_t size)> write;
   // Whether the calls so far have cost so little that a further one does not matter.

@@ -1,5 +1,5 @@
 // A run of a recorded trace in memory of its own: nothing outlives it. A run is one call of forward on one
-// draw of inputs, and further calls on others where the first has left something that may make them answer
+// test input, and further calls on others where the first has left something that may make them answer
 // otherwise. The run decides what is done in which order, and a TraceDevice does it. Not thread-safe.
 #pragma once
 #include <cstdint>

@@ -38,10 +38,10 @@ struct BackendFeatures {
 
 // One run of the trace from fresh memory.
 struct RunRequest {
-  uint32_t draw = 0;  // of RunPlan::draws
-  // The draws of the trace's repeats, which are executed where they may answer otherwise than the first call.
-  // Empty: they are not.
-  std::vector<uint32_t> repeat_draws = {};
+  uint32_t test_input = 0;  // of RunPlan::test_inputs
+  // The test inputs of the trace's repeats, which are executed where they may answer otherwise than the first
+  // call. Empty: they are not.
+  std::vector<uint32_t> repeat_inputs = {};
   uint64_t seed = 0;         // of the order of blocks, and of addresses
   bool warps_apart = false;  // and of that of warps
   bool shadows = false;
@@ -50,9 +50,9 @@ struct RunRequest {
   bool count = false;        // what launches do
 };
 
-// The inputs of one draw. `key` names them among all draws of all tasks, so that a backend may keep its own
-// form of them.
-struct DrawInputs {
+// The leaves of one test input. `key` names them among all test inputs of all tasks, so that a backend may
+// keep its own form of them.
+struct InputLeaves {
   std::string key;
   const std::vector<std::string>* leaves = nullptr;
 };
@@ -74,12 +74,12 @@ struct CallOutcome {
 struct RunPlan {
   const Trace* trace = nullptr;
   std::vector<DeviceModule> modules;  // by number of the load_inline call
-  std::vector<DrawInputs> draws;
+  std::vector<InputLeaves> test_inputs;
   std::vector<RunRequest> runs;
 };
 
-// What a call leaves when a device does the work of streams in another order than that of issue: only told if
-// it is something else.
+// What a call leaves when a device does the work of streams in another order than that of issue: reported
+// only if it is something else.
 struct ReorderedCall {
   size_t call = 0;  // 0: the first; k: number k - 1 of the repeats that were executed
   std::string_view outputs;
@@ -131,14 +131,14 @@ struct SampleResult {
 // A program that is right, to be timed beside its task's reference.
 struct TimingPlan {
   const Trace* trace = nullptr;
-  std::vector<DeviceModule> modules;  // by number of the load_inline call
-  std::vector<DrawInputs> draws;      // made for this plan alone; at least two
+  std::vector<DeviceModule> modules;     // by number of the load_inline call
+  std::vector<InputLeaves> test_inputs;  // made for this plan alone; at least two
   std::string task_code;
   int64_t init_seed = 0;
   bool costing_inputs = false;  // those of get_costing_inputs()
   bool tf32 = false;            // the reference may multiply in it
   // Compares the outputs of a timed call, which are as the trace's layout says.
-  std::function<Fault(size_t draw, std::string_view outputs)> check;
+  std::function<Fault(size_t test_input, std::string_view outputs)> check;
   uint64_t least_read_bytes = 0, least_written_bytes = 0;  // by any program: what beats the memory is refused
 };
 
@@ -215,8 +215,9 @@ class Backend {
   virtual OwnSizeResult judge_own_size(const OwnSizePlan& plan, std::stop_token stop);
   // Only of a backend that has a clock.
   virtual TimingResult time(const TimingPlan& plan, std::stop_token stop);
-  // The program once more, on the draw of the plan's first run, under each of the tools (kSanitizerTools).
-  // Only of a backend that has them. Says nothing of the device: who runs a plan next finds out.
+  // The program once more, on the test input of the plan's first run, under each of the tools
+  // (kSanitizerTools). Only of a backend that has them. Says nothing of the device: who runs a plan next
+  // finds out.
   virtual SanitizerReport sanitize(const RunPlan& plan, const std::vector<std::string>& tools,
                                    std::stop_token stop);
   // Empty of a backend that has none.

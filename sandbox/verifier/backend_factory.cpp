@@ -36,7 +36,7 @@ AssemblerFor shared_assemblers(const BackendSetting& setting) {
   };
 }
 
-// Those that the driver shows. Where it shows none, the first: whoever asks for that is told why.
+// Those that the driver shows. Where it shows none, the first: using it reports why.
 std::vector<int> all_devices(const BackendSetting& setting, uint64_t memory_bytes) {
   GpuProcess process(setting.host, std::nullopt, memory_bytes);
   const auto said = process.hello(kCount_s, {});

@@ -11,49 +11,53 @@
 namespace bicrl {
 namespace {
 
-// Half of a plan are trials, half the same draws without launches.
+// Half of a plan are trials, half the same test inputs without launches.
 size_t trials_of(const std::vector<RunRequest>& plan) { return plan.size() / 2; }
 
 // An element that no kernel wrote is a fill, an upload or a copy of an input: no answer, unless it is exactly
 // what the reference says.
-std::string unearned_elements(const OutputLayout& layout, const CallOutcome& call, const OracleDraw& draw) {
+std::string unearned_elements(const OutputLayout& layout, const CallOutcome& call,
+                              const TestInput& test_input) {
   if (call.writers.empty()) return {};
   std::vector<uint8_t> by_kernel(call.writers.size());
   for (size_t e = 0; e < by_kernel.size(); ++e)
     by_kernel[e] = call.writers[e] == static_cast<char>(ElementWriter::kKernel);
-  const uint64_t unearned = unwritten_differences(layout, call.outputs, draw.expected, by_kernel);
+  const uint64_t unearned = unwritten_differences(layout, call.outputs, test_input.expected, by_kernel);
   if (unearned == 0) return {};
   return concat(unearned, " of ", by_kernel.size(), " elements were written by no kernel");
 }
 
-// What comes out right on every draw if no kernel runs was not computed by one. (Where zeros are cleared by
-// the host part, one draw may hold nothing else.) `runs`: those without launches, on `draws`.
-std::string right_without_kernels(const OutputLayout& layout, std::span<const RunOutcome> runs,
-                                  const std::vector<const OracleDraw*>& draws, const OracleAnswers& answers,
-                                  TolerancePolicy policy) {
+// An output that is correct on every test input although no kernel runs was not computed by one. (Where zeros
+// are cleared by the host part, one test input may hold nothing else.) `runs`: those without launches, on
+// `test_inputs`.
+std::string correct_without_kernels(const OutputLayout& layout, std::span<const RunOutcome> runs,
+                                    const std::vector<const TestInput*>& test_inputs,
+                                    const OracleAnswers& answers, TolerancePolicy policy) {
   for (size_t i = 0; i < layout.leaves.size(); ++i) {
     const OutputLayout::Leaf& leaf = layout.leaves[i];
     if (leaf.bytes == 0 || answers.trivial_outputs[i]) continue;
     bool always = true;
     for (size_t trial = 0; always && trial < runs.size(); ++trial) {
       const std::string_view bytes = runs[trial].first.outputs.substr(leaf.offset_bytes, leaf.bytes);
-      always = !compare_leaf(leaf, bytes, draws[trial]->expected[i], policy).fault_class;
+      always = !compare_leaf(leaf, bytes, test_inputs[trial]->expected[i], policy).fault_class;
     }
     if (always) return concat("output ", i, " is right without any kernel");
   }
   return {};
 }
 
-// What comes out right on every draw if kernels only copy was laid out or cast by the framework.
-std::string right_by_copies(const OutputLayout& layout, const std::vector<RunRequest>& plan,
-                            const std::vector<RunOutcome>& runs, const std::vector<const OracleDraw*>& draws,
-                            const OracleAnswers& answers, TolerancePolicy policy) {
+// An output that is correct on every test input although kernels only copy was laid out or cast by the
+// framework.
+std::string correct_by_copies(const OutputLayout& layout, const std::vector<RunRequest>& plan,
+                              const std::vector<RunOutcome>& runs,
+                              const std::vector<const TestInput*>& test_inputs, const OracleAnswers& answers,
+                              TolerancePolicy policy) {
   const auto right = [&](size_t trial, uint32_t i) {
     const auto& known = runs[trial].copied_leaves;
     if (std::find(known.begin(), known.end(), i) == known.end()) return false;
     const OutputLayout::Leaf& leaf = layout.leaves[i];
     const std::string_view bytes = runs[trial].copied.substr(leaf.offset_bytes, leaf.bytes);
-    return !compare_leaf(leaf, bytes, draws[plan[trial].draw]->expected[i], policy).fault_class;
+    return !compare_leaf(leaf, bytes, test_inputs[plan[trial].test_input]->expected[i], policy).fault_class;
   };
   for (uint32_t i = 0; i < layout.leaves.size(); ++i) {
     if (layout.leaves[i].bytes == 0 || answers.trivial_outputs[i]) continue;
@@ -73,7 +77,7 @@ std::string moved_by_copies(const Trace& trace, const OracleAnswers& answers) {
   const auto& leaves = trace.output_layout().leaves;
   for (size_t i = 0; i < leaves.size(); ++i)
     if (2 * moved >= leaves[i].numel() && leaves[i].numel() > 0 && !answers.trivial_outputs[i] &&
-        only_rearranges(trace.inputs, leaves[i], i, answers.draws))
+        only_rearranges(trace.inputs, leaves[i], i, answers.test_inputs))
       return concat("output ", i,
                     " has elements of the inputs at other places, and the framework's copies put ", moved,
                     " elements there");
@@ -83,56 +87,59 @@ std::string moved_by_copies(const Trace& trace, const OracleAnswers& answers) {
 // A run's calls against the reference: the first that is wrong decides.
 struct RunComparison {
   Comparison compared;
-  size_t wrong_call = 0;  // from 1; 0: none
+  size_t incorrect_call = 0;  // from 1; 0: none
 };
 
 RunComparison compare_calls(const OutputLayout& layout, const RunRequest& request, const RunOutcome& run,
-                            const std::vector<const OracleDraw*>& draws, TolerancePolicy policy) {
+                            const std::vector<const TestInput*>& test_inputs, TolerancePolicy policy) {
   RunComparison result;
-  const auto compare = [&](const CallOutcome& call, uint32_t draw, size_t number) {
-    const Comparison compared = compare_outputs(layout, call.outputs, draws[draw]->expected, policy);
+  const auto compare = [&](const CallOutcome& call, uint32_t test_input, size_t number) {
+    const Comparison compared =
+        compare_outputs(layout, call.outputs, test_inputs[test_input]->expected, policy);
     result.compared.max_error_ratio = std::max(result.compared.max_error_ratio, compared.max_error_ratio);
     result.compared.fault_class = compared.fault_class;
-    if (compared.fault_class) result.wrong_call = number;
+    if (compared.fault_class) result.incorrect_call = number;
   };
-  compare(run.first, request.draw, 1);
-  for (size_t k = 0; k < run.repeats.size() && result.wrong_call == 0; ++k)
-    compare(run.repeats[k], request.repeat_draws[run.first_repeat + k], run.first_repeat + k + 2);
+  compare(run.first, request.test_input, 1);
+  for (size_t k = 0; k < run.repeats.size() && result.incorrect_call == 0; ++k)
+    compare(run.repeats[k], request.repeat_inputs[run.first_repeat + k], run.first_repeat + k + 2);
   return result;
 }
 
-// What is wrong in an order of the work of streams that a device may choose; empty: nothing.
-std::string wrong_in_other_order(const OutputLayout& layout, const RunRequest& request, const RunOutcome& run,
-                                 const std::vector<const OracleDraw*>& draws, TolerancePolicy policy) {
+// How answers differ in an order of the work of streams that a device may choose; empty: not at all.
+std::string differs_in_other_order(const OutputLayout& layout, const RunRequest& request,
+                                   const RunOutcome& run, const std::vector<const TestInput*>& test_inputs,
+                                   TolerancePolicy policy) {
   for (const ReorderedCall& reordered : run.reordered) {
     const size_t repeat = run.first_repeat + reordered.call;  // from 1
-    const uint32_t draw = reordered.call == 0 ? request.draw : request.repeat_draws[repeat - 1];
-    if (compare_outputs(layout, reordered.outputs, draws[draw]->expected, policy).fault_class)
+    const uint32_t test_input = reordered.call == 0 ? request.test_input : request.repeat_inputs[repeat - 1];
+    if (compare_outputs(layout, reordered.outputs, test_inputs[test_input]->expected, policy).fault_class)
       return reordered.call == 0 ? reordered.message
                                  : concat("at call ", repeat + 1, " of forward: ", reordered.message);
   }
   return {};
 }
 
-// Of the call that has writers, on the draw that it had.
+// Of the call that has writers, on the test input that it had.
 std::string unearned_elements(const OutputLayout& layout, const RunRequest& request, const RunOutcome& run,
-                              const std::vector<const OracleDraw*>& draws) {
-  std::string reason = unearned_elements(layout, run.first, *draws[request.draw]);
+                              const std::vector<const TestInput*>& test_inputs) {
+  std::string reason = unearned_elements(layout, run.first, *test_inputs[request.test_input]);
   for (size_t k = 0; k < run.repeats.size() && reason.empty(); ++k)
-    reason = unearned_elements(layout, run.repeats[k], *draws[request.repeat_draws[run.first_repeat + k]]);
+    reason =
+        unearned_elements(layout, run.repeats[k], *test_inputs[request.repeat_inputs[run.first_repeat + k]]);
   return reason;
 }
 
 }  // namespace
 
-std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats, bool watch_reads) {
+std::vector<RunRequest> plan_runs(size_t trials, size_t test_inputs, size_t repeats, bool watch_reads) {
   std::vector<RunRequest> runs;
   const size_t shadowed = secret_number() % trials;
   for (size_t i = 0; i < trials; ++i) {
     RunRequest& run = runs.emplace_back();
-    run.draw = static_cast<uint32_t>(i);
+    run.test_input = static_cast<uint32_t>(i);
     for (size_t k = 0; k < repeats; ++k)
-      run.repeat_draws.push_back(static_cast<uint32_t>((i + 1 + k) % draws));
+      run.repeat_inputs.push_back(static_cast<uint32_t>((i + 1 + k) % test_inputs));
     run.seed = secret_number();
     run.shadows = i == shadowed;
     run.warps_apart = i != shadowed;
@@ -140,15 +147,15 @@ std::vector<RunRequest> plan_runs(size_t trials, size_t draws, size_t repeats, b
   for (const size_t behind : {1, 2, 3})
     if (behind < trials) runs[(shadowed + behind) % trials].watch_reads = watch_reads;
   for (size_t i = 0; i < trials; ++i)
-    runs.push_back({.draw = static_cast<uint32_t>(i),
-                    .repeat_draws = {},
+    runs.push_back({.test_input = static_cast<uint32_t>(i),
+                    .repeat_inputs = {},
                     .seed = secret_number(),
                     .skip_launches = true});
   return runs;
 }
 
 Grade grade_runs(const Trace& trace, const std::vector<RunRequest>& plan, const std::vector<RunOutcome>& runs,
-                 const std::vector<const OracleDraw*>& draws, const OracleAnswers& answers,
+                 const std::vector<const TestInput*>& test_inputs, const OracleAnswers& answers,
                  TolerancePolicy policy) {
   const OutputLayout& layout = trace.output_layout();
   const size_t trials = trials_of(plan);
@@ -162,15 +169,15 @@ Grade grade_runs(const Trace& trace, const std::vector<RunRequest>& plan, const 
   std::string failed_on;
   bool keeps_state = true;
   for (size_t i = 0; i < trials; ++i) {
-    const auto [compared, wrong_call] = compare_calls(layout, plan[i], runs[i], draws, policy);
+    const auto [compared, incorrect_call] = compare_calls(layout, plan[i], runs[i], test_inputs, policy);
     grade.max_error_ratio = std::max(grade.max_error_ratio, compared.max_error_ratio);
-    if (wrong_call == 0) {
+    if (incorrect_call == 0) {
       ++grade.trials_passed;
       continue;
     }
-    keeps_state = keeps_state && wrong_call > 1;
-    failed_on += concat(failed_on.empty() ? "" : ", ", draws[i]->kind);
-    if (wrong_call > 1) failed_on += concat(" at call ", wrong_call, " of forward");
+    keeps_state = keeps_state && incorrect_call > 1;
+    failed_on += concat(failed_on.empty() ? "" : ", ", test_inputs[i]->kind);
+    if (incorrect_call > 1) failed_on += concat(" at call ", incorrect_call, " of forward");
     if (!grade.fault.is(FaultClass::kNonFinite)) grade.fault = Fault::of_program(*compared.fault_class, "");
   }
   if (grade.fault) {
@@ -180,17 +187,18 @@ Grade grade_runs(const Trace& trace, const std::vector<RunRequest>& plan, const 
     return grade;
   }
   for (size_t i = 0; i < trials; ++i)
-    if (std::string reason = wrong_in_other_order(layout, plan[i], runs[i], draws, policy); !reason.empty()) {
+    if (std::string reason = differs_in_other_order(layout, plan[i], runs[i], test_inputs, policy);
+        !reason.empty()) {
       Grade race;
       race.fault = Fault::of_program(FaultClass::kRace, std::move(reason));
       return race;
     }
   std::string dead;
   for (size_t i = 0; i < trials && dead.empty(); ++i)
-    dead = unearned_elements(layout, plan[i], runs[i], draws);
+    dead = unearned_elements(layout, plan[i], runs[i], test_inputs);
   if (dead.empty())
-    dead = right_without_kernels(layout, std::span(runs).subspan(trials), draws, answers, policy);
-  if (dead.empty()) dead = right_by_copies(layout, plan, runs, draws, answers, policy);
+    dead = correct_without_kernels(layout, std::span(runs).subspan(trials), test_inputs, answers, policy);
+  if (dead.empty()) dead = correct_by_copies(layout, plan, runs, test_inputs, answers, policy);
   if (dead.empty()) dead = moved_by_copies(trace, answers);
   if (!dead.empty()) grade.fault = Fault::of_program(FaultClass::kDeadKernel, std::move(dead));
   return grade;

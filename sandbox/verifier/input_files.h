@@ -14,7 +14,7 @@ class InputFiles {
  public:
   // `scratch` outlives this and all files.
   InputFiles(ScratchFolder& scratch, size_t cache_bytes) : scratch_(scratch), files_(cache_bytes) {}
-  Result<std::shared_ptr<const ScratchFile>> file(const InputLayout& layout, const DrawInputs& draw);
+  Result<std::shared_ptr<const ScratchFile>> file(const InputLayout& layout, const InputLeaves& test_input);
 
  private:
   ScratchFolder& scratch_;

@@ -13,7 +13,7 @@
 
 namespace bicrl {
 
-// One output tensor of the reference on one draw, contiguous.
+// One output tensor of the reference on one test input, contiguous.
 struct ExpectedLeaf {
   // Floating point: the fp64 answer, float64 if the output is and else rounded to float32. Integers and
   // booleans: the answer in its own type.
@@ -41,7 +41,8 @@ std::string structure_difference(const nlohmann::json& returned, const nlohmann:
 Comparison compare_leaf(const OutputLayout::Leaf& leaf, std::string_view outputs,
                         const ExpectedLeaf& expected, TolerancePolicy policy);
 
-// One draw: `outputs` as `layout` says, `expected` one entry for each leaf. Both have the same structure.
+// One test input: `outputs` as `layout` says, `expected` one entry for each leaf. Both have the same
+// structure.
 Comparison compare_outputs(const OutputLayout& layout, std::string_view outputs,
                            const std::vector<ExpectedLeaf>& expected, TolerancePolicy policy);
 

@@ -74,8 +74,8 @@ TaskSize own_size(const VerificationProtocol& protocol) {
   return protocol.size == SizePolicy::kOwn ? TaskSize::kOwn : TaskSize::kGiven;
 }
 
-// A repeat of the only trial needs another draw.
-int draws_of(const VerificationProtocol& protocol) { return std::max(protocol.trials, 2); }
+// A repeat of the only trial needs another test input.
+int test_inputs_of(const VerificationProtocol& protocol) { return std::max(protocol.trials, 2); }
 
 }  // namespace
 
@@ -139,7 +139,7 @@ Verdict Pipeline::verify(const VerificationRequest& request, std::stop_token sto
 
 std::shared_ptr<const void> Pipeline::prepare(const VerificationRequest& request, std::stop_token stop) {
   if (request.protocol.size == SizePolicy::kReduced) return nullptr;
-  return oracle_->open(request.pytorch_code, draws_of(request.protocol), own_size(request.protocol),
+  return oracle_->open(request.pytorch_code, test_inputs_of(request.protocol), own_size(request.protocol),
                        std::move(stop));
 }
 
@@ -153,10 +153,11 @@ Verdict Pipeline::attempt(const VerificationRequest& request, std::stop_token st
   }
   if (!check_text(job)) return job.verdict;
   if (request.protocol.size != SizePolicy::kReduced) {
-    SizedTask given{request.pytorch_code, oracle_->open(request.pytorch_code, draws_of(request.protocol),
-                                                        own_size(request.protocol), stop)};
+    SizedTask given{request.pytorch_code,
+                    oracle_->open(request.pytorch_code, test_inputs_of(request.protocol),
+                                  own_size(request.protocol), stop)};
     const auto recorded = record(job, given);
-    if (recorded && plan_draws(job, given, *recorded, draws_of(request.protocol)))
+    if (recorded && plan_inputs(job, given, *recorded, test_inputs_of(request.protocol)))
       grade(job, given, *recorded);
     const bool too_large =
         job.verdict.outcome == Outcome::kInvalidTask && given.opened->failure().is_of_size();
@@ -236,7 +237,7 @@ bool Pipeline::structure_matches(Job& job, const Returned& returned, const nlohm
   return false;
 }
 
-bool Pipeline::plan_draws(Job& job, SizedTask& task, const RecordResult& recorded, int draws) {
+bool Pipeline::plan_inputs(Job& job, SizedTask& task, const RecordResult& recorded, int test_inputs) {
   const Trace& trace = *recorded.trace;
   task.known = task.opened->answers(job.stop);
   if (!task.known) {
@@ -250,12 +251,12 @@ bool Pipeline::plan_draws(Job& job, SizedTask& task, const RecordResult& recorde
   task.plan.trace = &trace;
   task.plan.modules = recorded.modules;
   const std::string task_id = hash_hex(task.code);
-  for (const size_t index : task.opened->choose(draws)) {
-    task.draws.push_back(&task.known->draws[index]);
+  for (const size_t index : task.opened->choose(test_inputs)) {
+    task.test_inputs.push_back(&task.known->test_inputs[index]);
     // The seed tells one oracle run of a task from the next, and another size of its inputs.
-    task.plan.draws.push_back(
+    task.plan.test_inputs.push_back(
         {hash_hex({task_id, std::to_string(task.spec->init_seed), std::to_string(index)}),
-         &task.draws.back()->inputs});
+         &task.test_inputs.back()->inputs});
   }
   return true;
 }
@@ -274,7 +275,7 @@ std::optional<RunResult> Pipeline::run_and_compare(Job& job, const SizedTask& ta
   auto result = run(job, task);
   if (!result) return std::nullopt;
   for (const RunOutcome& outcome : result->runs) job.verdict.lane_operations += outcome.lane_operations;
-  job.take(grade_runs(*task.plan.trace, task.plan.runs, result->runs, task.draws, *task.known,
+  job.take(grade_runs(*task.plan.trace, task.plan.runs, result->runs, task.test_inputs, *task.known,
                       job.request.protocol.tolerance));
   return result;
 }
@@ -285,8 +286,8 @@ bool Pipeline::reads_what_decides(Job& job, const SizedTask& task, const RunResu
     std::vector<InputBytes> unread = result.runs[trial].unread;
     std::erase_if(unread, [&](const InputBytes& run) { return !task.known->long_inputs[run.leaf]; });
     if (unread.empty()) continue;
-    const OracleDraw& draw = *task.draws[task.plan.runs[trial].draw];
-    const auto decides = oracle_->decides(task.code, *task.spec, draw, unread, job.stop);
+    const TestInput& test_input = *task.test_inputs[task.plan.runs[trial].test_input];
+    const auto decides = oracle_->decides(task.code, *task.spec, test_input, unread, job.stop);
     if (!decides) {
       job.infrastructure("compare", decides.reason());
       return false;
@@ -319,7 +320,7 @@ bool Pipeline::has_registers(Job& job, const RecordResult& recorded) {
 }
 
 std::optional<RunResult> Pipeline::run_trials(Job& job, SizedTask& task, const RecordResult& recorded) {
-  task.plan.runs = plan_runs(static_cast<size_t>(job.request.protocol.trials), task.draws.size(),
+  task.plan.runs = plan_runs(static_cast<size_t>(job.request.protocol.trials), task.test_inputs.size(),
                              recorded.trace->repeats.size(), /*watch_reads=*/has(task.known->long_inputs));
   auto result = run_and_compare(job, task);
   if (!result || job.verdict.outcome != Outcome::kGraded) return std::nullopt;

@@ -39,7 +39,7 @@ struct PipelineOptions {
   double sanitizer_share = 0;   // of correct programs, that the backend's compute-sanitizer looks at
   std::vector<std::string> sanitizer_tools{kSanitizerTools.begin(), kSanitizerTools.end()};
   std::string cost_device = "h100";  // of sandbox/cost/device_table.h: where programs are modelled
-  // What tells times, as verdicts have it.
+  // The clock of times, as verdicts name it.
   std::string clock() const { return measures_times ? kMeasuredClock : kModelClock; }
 };
 
@@ -78,7 +78,7 @@ class Pipeline {
   bool check_text(Job& job) const;
   std::optional<RecordResult> record(Job& job, SizedTask& task);
   // Does nothing run of it, the task's `spec` is known.
-  bool plan_draws(Job& job, SizedTask& task, const RecordResult& recorded, int draws);
+  bool plan_inputs(Job& job, SizedTask& task, const RecordResult& recorded, int test_inputs);
   std::optional<RunResult> run(Job& job, const SizedTask& task);
   std::optional<RunResult> run_and_compare(Job& job, const SizedTask& task);
   // The trials of a verification. Null: the job's verdict has a fault.

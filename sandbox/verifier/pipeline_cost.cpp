@@ -1,7 +1,7 @@
 // How a correct program comes to its time, of which here is what is modelled. A task may name larger inputs
 // for it, because at a few thousand elements speed is the number of launches. There the program is judged
-// once more, like everywhere: all elements, one draw with shadows and races, once without launches. What is
-// counted is what is compared.
+// once more, like everywhere: all elements, one test input with shadows and races, once without launches.
+// What is counted is what is compared.
 #include <algorithm>
 #include <cmath>
 
@@ -69,18 +69,19 @@ void Pipeline::cost(Job& job, const SizedTask& given, const RecordResult& record
 void Pipeline::cost_on_larger_inputs(Job& job, const Trace& given) {
   const int trials_passed = job.verdict.trials_passed;
   const std::string& code = job.request.pytorch_code;
-  SizedTask costed{code, oracle_->open(code, draw_kinds(TaskSize::kCosted), TaskSize::kCosted, job.stop)};
+  SizedTask costed{code, oracle_->open(code, input_kinds(TaskSize::kCosted), TaskSize::kCosted, job.stop)};
   std::optional<RunResult> result;
   // A program is only asked to work where the reference does.
   if (!costed.opened->answers(job.stop)) return oracle_failure(job, costed);
   if (const auto recorded = record(job, costed);
-      recorded && plan_draws(job, costed, *recorded, draw_kinds(TaskSize::kCosted))) {
-    costed.plan.runs = plan_runs(costed.draws.size(), costed.draws.size(), recorded->trace->repeats.size(),
-                                 /*watch_reads=*/false);
+      recorded && plan_inputs(job, costed, *recorded, input_kinds(TaskSize::kCosted))) {
+    costed.plan.runs =
+        plan_runs(costed.test_inputs.size(), costed.test_inputs.size(), recorded->trace->repeats.size(),
+                  /*watch_reads=*/false);
     if (!options_.measures_times) {
-      // The first draw is plain: the counters of programs are of like inputs.
-      for (size_t i = 0; i < costed.draws.size(); ++i) costed.plan.runs[i].shadows = i > 0;
-      costed.plan.runs.front() = {.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true};
+      // The first test input is plain: the counters of programs are of like inputs.
+      for (size_t i = 0; i < costed.test_inputs.size(); ++i) costed.plan.runs[i].shadows = i > 0;
+      costed.plan.runs.front() = {.test_input = 0, .repeat_inputs = {}, .seed = kCountedSeed, .count = true};
     }
     result = run_and_compare(job, costed);
     if (result && job.verdict.correct && options_.measures_times)

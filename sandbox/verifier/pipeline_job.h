@@ -61,8 +61,8 @@ struct Pipeline::SizedTask {
   std::shared_ptr<OracleTask> opened{};  // null: nothing is run at this size
   std::shared_ptr<const OracleSpec> spec{};
   std::shared_ptr<const OracleAnswers> known{};
-  std::vector<const OracleDraw*> draws{};  // of `known`
-  RunPlan plan{};                          // on them
+  std::vector<const TestInput*> test_inputs{};  // of `known`
+  RunPlan plan{};                               // on them
 };
 
 inline constexpr uint64_t kCountedSeed = 1;  // of addresses, on which counters do not depend

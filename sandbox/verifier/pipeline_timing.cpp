@@ -8,8 +8,8 @@
 namespace bicrl {
 
 uint64_t least_read_bytes(const Trace& trace, uint64_t least_moved_bytes) {
-  const uint64_t written = trace.output_layout().draw_bytes;
-  return std::min(least_moved_bytes - std::min(least_moved_bytes, written), trace.inputs.draw_bytes);
+  const uint64_t written = trace.output_layout().total_bytes;
+  return std::min(least_moved_bytes - std::min(least_moved_bytes, written), trace.inputs.total_bytes);
 }
 
 void Pipeline::measure_times(Job& job, const SizedTask& task, const RecordResult& recorded) {
@@ -24,21 +24,22 @@ void Pipeline::measure_times(Job& job, const SizedTask& task, const RecordResult
   const OutputLayout& layout = trace.output_layout();
   TimingPlan plan{.trace = &trace,
                   .modules = recorded.modules,
-                  .draws = {},
+                  .test_inputs = {},
                   .task_code = job.request.pytorch_code,
                   .init_seed = task.spec->init_seed,
                   .costing_inputs = costed,
                   .tf32 = job.request.protocol.tolerance == TolerancePolicy::kTf32,
                   .check = {}};
-  for (const OracleDraw& draw : fresh.known->draws) plan.draws.push_back({"", &draw.inputs});
-  plan.check = [&](size_t draw, std::string_view outputs) {
-    const Comparison compared =
-        compare_outputs(layout, outputs, fresh.known->draws[draw].expected, job.request.protocol.tolerance);
+  for (const TestInput& test_input : fresh.known->test_inputs)
+    plan.test_inputs.push_back({"", &test_input.inputs});
+  plan.check = [&](size_t test_input, std::string_view outputs) {
+    const Comparison compared = compare_outputs(
+        layout, outputs, fresh.known->test_inputs[test_input].expected, job.request.protocol.tolerance);
     job.verdict.max_error_ratio = std::max(job.verdict.max_error_ratio, compared.max_error_ratio);
     if (!compared.fault_class) return Fault{};
     return Fault::of_program(*compared.fault_class, "a call that was timed is wrong");
   };
-  plan.least_written_bytes = layout.draw_bytes;
+  plan.least_written_bytes = layout.total_bytes;
   plan.least_read_bytes = least_read_bytes(trace, fresh.known->reference.least_bytes);
 
   job.verdict.reached = "time";

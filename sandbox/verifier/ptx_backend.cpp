@@ -170,17 +170,17 @@ void PtxBackend::execute(const RunPlan& plan, std::stop_token stop, RunResult& r
   nlohmann::json& asked = program.asked;
   asked["lane_operations"] = options_.lane_operations;
   asked["max_bytes"] = options_.max_buffer_bytes;
-  asked["draws"] = asked["runs"] = nlohmann::json::array();
-  for (size_t i = 0; i < plan.draws.size(); ++i) {
-    auto file = input_files_->file(plan.trace->inputs, plan.draws[i]);
+  asked["test_inputs"] = asked["runs"] = nlohmann::json::array();
+  for (size_t i = 0; i < plan.test_inputs.size(); ++i) {
+    auto file = input_files_->file(plan.trace->inputs, plan.test_inputs[i]);
     if (!file) return lose_run(result, file.reason());
-    asked["draws"].push_back(program.show(file.value(), concat("/job/draw", i)));
+    asked["test_inputs"].push_back(program.show(file.value(), concat("/job/input", i)));
   }
   for (const RunRequest& run : plan.runs) asked["runs"].push_back(to_json(run));
   const auto shadowed = static_cast<size_t>(std::ranges::count(plan.runs, true, &RunRequest::shadows));
   const size_t calls = (plan.runs.size() + shadowed * kMaxOrders) * (1 + plan.trace->repeats.size());
   const nlohmann::json said =
-      program.run(3 * calls * (plan.trace->output_layout().draw_bytes + 4096), stop, result);
+      program.run(3 * calls * (plan.trace->output_layout().total_bytes + 4096), stop, result);
   if (!said.is_null()) read_runs(said, plan, program.outputs(), result);
 }
 

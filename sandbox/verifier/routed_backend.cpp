@@ -12,7 +12,7 @@ constexpr const char* kNotInstrumented =
     "looked for";
 
 RunPlan part_of(const RunPlan& plan, const std::vector<size_t>& runs) {
-  RunPlan part{plan.trace, plan.modules, plan.draws, {}};
+  RunPlan part{plan.trace, plan.modules, plan.test_inputs, {}};
   for (const size_t i : runs) part.runs.push_back(plan.runs[i]);
   return part;
 }

@@ -16,8 +16,8 @@ Fault read_fault(const nlohmann::json& fault) {
 }
 
 nlohmann::json to_json(const RunRequest& run) {
-  return {{"draw", run.draw},
-          {"repeat_draws", run.repeat_draws},
+  return {{"test_input", run.test_input},
+          {"repeat_inputs", run.repeat_inputs},
           {"seed", run.seed},
           {"warps_apart", run.warps_apart},
           {"shadows", run.shadows},
@@ -47,7 +47,7 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, std::string outp
   };
   const auto take_call = [&take](const OutputLayout& layout, bool shadows) {
     CallOutcome call;
-    call.outputs = take(layout.draw_bytes);
+    call.outputs = take(layout.total_bytes);
     if (shadows) call.writers = take(layout.numel());
     return call;
   };
@@ -58,7 +58,7 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, std::string outp
     const OutputLayout& layout = plan.trace->output_layout();
     run.first = take_call(layout, shadows);
     run.copied_leaves = one.value("copied", std::vector<uint32_t>{});
-    if (!run.copied_leaves.empty()) run.copied = take(layout.draw_bytes);
+    if (!run.copied_leaves.empty()) run.copied = take(layout.total_bytes);
     const auto calls = one.at("calls").get<size_t>();
     run.first_repeat = one.value("first_repeat", size_t{0});
     for (size_t i = 1; i < calls; ++i)
@@ -67,7 +67,7 @@ void read_runs(const nlohmann::json& said, const RunPlan& plan, std::string outp
       const auto call = reordered.at(0).get<size_t>();
       const OutputLayout& of_call =
           call == 0 ? layout : repeats.at(run.first_repeat + call - 1).returned.layout;
-      run.reordered.push_back({call, take(of_call.draw_bytes), reordered.at(1)});
+      run.reordered.push_back({call, take(of_call.total_bytes), reordered.at(1)});
     }
     run.lane_operations = one.at("lane_operations");
     run.changed_inputs = one.at("changed_inputs").get<std::vector<uint32_t>>();

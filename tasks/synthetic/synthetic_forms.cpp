@@ -204,7 +204,7 @@ bool reduction_fits(const Form& form) {
   return false;
 }
 
-bool rows_are_right(Chain chain, const SyntheticOperator& op, const Form& form, Shape shape) {
+bool rows_are_correct(Chain chain, const SyntheticOperator& op, const Form& form, Shape shape) {
   if (form.map != PackMap::kIf || form.tiled || shape.cols % form.width != 0 || !reduction_fits(form))
     return false;
   const bool softmax = op.kind == OperatorKind::kSoftmax;
@@ -291,9 +291,9 @@ Form plain_form(const std::vector<ChainStep>& chain) {
   return {.threads = works_on_rows(structure_of(chain)) ? kRowThreads : kPlainThreads};
 }
 
-bool is_right(const std::vector<ChainStep>& chain, const Form& form, Shape shape) {
+bool is_correct(const std::vector<ChainStep>& chain, const Form& form, Shape shape) {
   const SyntheticOperator* structure = structure_of(chain);
-  if (works_on_rows(structure)) return rows_are_right(chain, *structure, form, shape);
+  if (works_on_rows(structure)) return rows_are_correct(chain, *structure, form, shape);
   if (form.lanes != Lanes::kOne || form.reduction != RowReduction::kNone ||
       form.passes != SoftmaxPasses::kThree)
     return false;
@@ -312,10 +312,10 @@ std::vector<Form> all_forms(const std::vector<ChainStep>& chain, Shape shape, st
                                                      : pack_forms(structure != nullptr);
   std::erase_if(forms, [&](const Form& form) {
     // Of one operator there is nothing to fuse.
-    return (form.fused && chain.size() == 1) || !is_right(chain, form, shape) ||
-           (costed && !is_right(chain, form, *costed));
+    return (form.fused && chain.size() == 1) || !is_correct(chain, form, shape) ||
+           (costed && !is_correct(chain, form, *costed));
   });
-  BICRL_CHECK(!forms.empty() && forms.front() == plain_form(chain), "the plain form is always right");
+  BICRL_CHECK(!forms.empty() && forms.front() == plain_form(chain), "the plain form is always correct");
   return forms;
 }
 

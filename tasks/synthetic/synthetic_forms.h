@@ -36,9 +36,9 @@ Form plain_form(const std::vector<ChainStep>& chain);
 
 // Whether the form's program computes the chain on inputs of this shape, without races and out-of-bounds
 // accesses. It follows from the form: nothing is run.
-bool is_right(const std::vector<ChainStep>& chain, const Form& form, Shape shape);
+bool is_correct(const std::vector<ChainStep>& chain, const Form& form, Shape shape);
 
-// Forms that are right on both shapes, the plain one first; no two have the same text.
+// Forms that are correct on both shapes, the plain one first; no two have the same text.
 std::vector<Form> all_forms(const std::vector<ChainStep>& chain, Shape shape, std::optional<Shape> costed);
 
 // The chain has up to five operators, of which one at most is not pointwise.

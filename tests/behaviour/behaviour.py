@@ -86,7 +86,7 @@ def record(build, out, parts):
         if part == "rescore":
             found[part] = run(bicrl, "rescore", quickstart, "--reward", "configs/rewards/binary.yaml").splitlines()
         if part == "corpora":
-            text = run(build / "bin/test_sandbox", "honest programs are graded correct,hostile and wrong programs end in a class of theirs", BICRL_PRINT_CORPUS="1")
+            text = run(build / "bin/test_sandbox", "honest programs are graded correct,hostile and incorrect programs end in a class of theirs", BICRL_PRINT_CORPUS="1")
             ends = re.findall(r"^(?:ok  |BAD ) (\S+) (\S+) \|", text, re.M)
             found[part] = dict(sorted(ends))
         (out / f"{part}.json").write_text(json.dumps(found[part], indent=1))

@@ -231,8 +231,8 @@ TEST_CASE("Headers that were precompiled change nothing") {
     CHECK(ready.log == "");
     CHECK(testing::entries_of(ready.ptx) == testing::entries_of(plain.ptx));
   }
-  const DeviceCode wrong = compiler.compile(whole_device_text("\n__global__ void k() { y; }"), kFlags);
-  CHECK(wrong.log.substr(0, 15) == "cuda_sources(2)");
+  const DeviceCode refused = compiler.compile(whole_device_text("\n__global__ void k() { y; }"), kFlags);
+  CHECK(refused.log.substr(0, 15) == "cuda_sources(2)");
 }
 
 TEST_CASE("Textures are named as what is missing") {

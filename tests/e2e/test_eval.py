@@ -54,8 +54,8 @@ with folder() as temporary:
            "more samples pass more often", rates)
     solved = [task["correct"] > 0 for task in figures["per_task"]]
     expect(abs(rates[2] - sum(solved) / 8) < 1e-12, "pass@4 of four samples is the share of solved tasks", figures)
-    wrong = [r["verdict"][1] for r in responses if not r["verdict"][0]]
-    expect(figures["fault_classes"] == {name: wrong.count(name) for name in set(wrong)}, "faults are counted", figures)
+    fault_classes = [r["verdict"][1] for r in responses if not r["verdict"][0]]
+    expect(figures["fault_classes"] == {name: fault_classes.count(name) for name in set(fault_classes)}, "faults are counted", figures)
     expect(sum(c["tasks"] for c in figures["families"].values()) == 8, "every task has a family", figures)
     expect(any(line.startswith("pass@4") for line in table), "a table", table)
     speedups = {}

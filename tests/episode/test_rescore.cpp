@@ -138,7 +138,7 @@ TEST_CASE("one reward against itself changes nothing") {
     CHECK(step.before.zero_variance_groups == step.after.zero_variance_groups);
   }
   // Nor does a reward that is twice as large and shifted.
-  const RewardFunction plain = rule("rule: binary"), moved = rule("rule: binary\ncorrect: 5\nwrong: 3");
+  const RewardFunction plain = rule("rule: binary"), moved = rule("rule: binary\ncorrect: 5\nincorrect: 3");
   for (const StepComparison& step : rescore(run, {&plain}, {&moved})) {
     CHECK(step.changed_sign == 0);
     CHECK(step.after.mean == Approx(3 + 2 * step.before.mean));

@@ -155,13 +155,13 @@ Ran run(const Setup& setup, const ExecutionOptions& options = {.seed = 1, .shado
   REQUIRE((trace.ok() ? "" : trace.reason()) == "");
   auto program = DeviceProgram::parse({kText});
   REQUIRE((program.ok() ? "" : program.reason()) == "");
-  std::string inputs(layout.draw_bytes, '\0');
+  std::string inputs(layout.total_bytes, '\0');
   memcpy(inputs.data(), setup.inputs.data(), 16);
   const CallSummary calls = summarise_calls(trace.value());
   Execution execution(program.value(), trace.value(), calls, options);
   Ran ran{execution.run(inputs), std::vector<float>(4), std::vector<uint8_t>(4), {}, execution.sampled()};
   if (options.count) ran.counters = execution.counters();
-  std::vector<std::byte> bytes(trace.value().output_layout().draw_bytes);
+  std::vector<std::byte> bytes(trace.value().output_layout().total_bytes);
   if (!ran.report.fault)
     ran.report.fault = execution.trace_run().store_outputs(bytes.data(), ran.writers.data());
   memcpy(ran.outputs.data(), bytes.data(), 16);
@@ -565,7 +565,7 @@ struct Calls {
   std::vector<std::vector<float>> outputs;
 };
 
-Calls run_calls(const json& frame, const std::vector<std::vector<float>>& draws) {
+Calls run_calls(const json& frame, const std::vector<std::vector<float>>& test_inputs) {
   const auto layout =
       input_layout(json::parse(R"([{"t":"tensor","shape":[4],"strides":[1],"dtype":"float32"}])")).value();
   const auto trace = Trace::parse(frame, {std::string(16, '\0')}, layout);
@@ -573,9 +573,9 @@ Calls run_calls(const json& frame, const std::vector<std::vector<float>>& draws)
   auto program = DeviceProgram::parse({kText});
   REQUIRE(program.ok());
   std::vector<std::string> inputs;
-  for (const auto& draw : draws) {
-    inputs.emplace_back(layout.draw_bytes, '\0');
-    memcpy(inputs.back().data(), draw.data(), 16);
+  for (const auto& test_input : test_inputs) {
+    inputs.emplace_back(layout.total_bytes, '\0');
+    memcpy(inputs.back().data(), test_input.data(), 16);
   }
   const CallSummary summary = summarise_calls(trace.value());
   Execution execution(program.value(), trace.value(), summary, {.seed = 3, .shadows = true});
@@ -583,7 +583,7 @@ Calls run_calls(const json& frame, const std::vector<std::vector<float>>& draws)
   const auto store = [&](const ExecutionReport& report) {
     REQUIRE_FALSE(report.fault);
     CHECK(report.lane_operations > 0);
-    std::vector<std::byte> bytes(trace.value().output_layout().draw_bytes);
+    std::vector<std::byte> bytes(trace.value().output_layout().total_bytes);
     std::vector<uint8_t> writers(4);
     REQUIRE_FALSE(execution.trace_run().store_outputs(bytes.data(), writers.data()));
     memcpy(calls.outputs.emplace_back(4).data(), bytes.data(), 16);
@@ -607,16 +607,16 @@ TEST_CASE(
     return std::vector<json>{{{"tensors", 0}, {"ops", second}, {"outputs", view(3, 4)}},
                              {{"tensors", 1}, {"ops", third}, {"outputs", view(4, 4)}}};
   };
-  const std::vector<std::vector<float>> draws{{1, 2, 3, 4}, {5, 6, 7, 8}, {-1, -2, -3, -4}};
+  const std::vector<std::vector<float>> test_inputs{{1, 2, 3, 4}, {5, 6, 7, 8}, {-1, -2, -3, -4}};
   setup.frame["ops"] = {twice(4, 0, 1)};
   setup.frame["repeats"] = repeats({twice(4, 0, 3)}, {twice(4, 5, 4)});
-  const Calls pure = run_calls(setup.frame, draws);
+  const Calls pure = run_calls(setup.frame, test_inputs);
   CHECK(pure.first_repeat == 2);
   CHECK(pure.outputs == std::vector<std::vector<float>>{{2, 4, 6, 8}, {10, 12, 14, 16}, {-2, -4, -6, -8}});
   // The same operations, and a variable of the module that counts.
   setup.frame["ops"] = {twice(4, 0, 1), counted(1)};
   setup.frame["repeats"] = repeats({twice(4, 0, 3), counted(3)}, {twice(4, 5, 4), counted(4)});
-  const Calls counting = run_calls(setup.frame, draws);
+  const Calls counting = run_calls(setup.frame, test_inputs);
   CHECK(counting.first_repeat == 0);
   for (int call = 0; call < 3; ++call) {
     int count = 0;
@@ -626,16 +626,16 @@ TEST_CASE(
   // A parameter that the first call writes to.
   setup.frame["ops"] = {twice(4, 0, 1), twice(4, 0, 2)};
   setup.frame["repeats"] = repeats({twice(4, 0, 3), twice(4, 0, 2)}, {twice(4, 5, 4), twice(4, 5, 2)});
-  CHECK(run_calls(setup.frame, draws).first_repeat == 0);
+  CHECK(run_calls(setup.frame, test_inputs).first_repeat == 0);
   // Another operation.
   setup.frame["ops"] = {twice(4, 0, 1)};
   setup.frame["repeats"] = repeats({twice(4, 1, 3)}, {twice(4, 3, 4)});
-  const Calls kept = run_calls(setup.frame, draws);
+  const Calls kept = run_calls(setup.frame, test_inputs);
   CHECK(kept.first_repeat == 0);
   CHECK(kept.outputs == std::vector<std::vector<float>>{{2, 4, 6, 8}, {4, 8, 12, 16}, {8, 16, 24, 32}});
   // The same as the first call at first, then another kernel: what lies before it need not be executed.
   setup.frame["repeats"] = repeats({twice(4, 0, 3)}, {twice(4, 5, 4), twice(4, 4, 4)});
-  const Calls late = run_calls(setup.frame, draws);
+  const Calls late = run_calls(setup.frame, test_inputs);
   CHECK(late.first_repeat == 1);
   CHECK(late.outputs == std::vector<std::vector<float>>{{2, 4, 6, 8}, {10, 12, 14, 16}, {-4, -8, -12, -16}});
 }
@@ -657,7 +657,7 @@ TEST_CASE("a late repeat runs without those before it, if these have left nothin
   REQUIRE(program.ok());
   const CallSummary summary = summarise_calls(trace.value());
   const std::vector<float> values{1, 2, 3, 4};
-  std::string inputs(layout.draw_bytes, '\0');
+  std::string inputs(layout.total_bytes, '\0');
   memcpy(inputs.data(), values.data(), 16);
   Execution execution(program.value(), trace.value(), summary, {.seed = 3, .shadows = true});
   REQUIRE_FALSE(execution.run(inputs).fault);
@@ -665,7 +665,7 @@ TEST_CASE("a late repeat runs without those before it, if these have left nothin
   CHECK(execution.trace_run().has_room(1));
   REQUIRE_FALSE(execution.repeat(1, inputs).fault);
   std::vector<float> outputs(4);
-  std::vector<std::byte> bytes(trace.value().output_layout().draw_bytes);
+  std::vector<std::byte> bytes(trace.value().output_layout().total_bytes);
   std::vector<uint8_t> writers(4);
   REQUIRE_FALSE(execution.trace_run().store_outputs(bytes.data(), writers.data()));
   memcpy(outputs.data(), bytes.data(), 16);

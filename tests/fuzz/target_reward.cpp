@@ -16,16 +16,16 @@ std::vector<Verdict> verdicts() {
   fast.candidate_ms = 1e-3;
   fast.eager_ms = 10;
   fast.clock = "measured";
-  Verdict wrong = fast;
-  wrong.correct = false;
-  wrong.fault_class = "wrong_value";
-  wrong.trials_passed = 1;
-  wrong.max_error_ratio = std::numeric_limits<double>::infinity();
+  Verdict incorrect = fast;
+  incorrect.correct = false;
+  incorrect.fault_class = "wrong_value";
+  incorrect.trials_passed = 1;
+  incorrect.max_error_ratio = std::numeric_limits<double>::infinity();
   Verdict broken;
   broken.outcome = Outcome::kCandidateFault;
   broken.fault_class = "compile";
   broken.reached = "compile";
-  return {fast, wrong, broken, Verdict{}};
+  return {fast, incorrect, broken, Verdict{}};
 }
 
 }  // namespace

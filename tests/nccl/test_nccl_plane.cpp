@@ -175,7 +175,7 @@ TEST_CASE("ranks in different operations throw, and say which") {
   GpuRanks& ranks = gpu_ranks(2);
   ControlPlane& control = ranks.control;
   const auto options = at::TensorOptions(ranks.gpu());
-  const auto part_ways = [&](const std::function<void(TensorPlane&)>& of_first,
+  const auto run_apart = [&](const std::function<void(TensorPlane&)>& of_first,
                              const std::function<void(TensorPlane&)>& of_others) {
     BothPlanes planes(ranks);
     at::Tensor before = at::ones({1 << 20}, options);
@@ -193,7 +193,7 @@ TEST_CASE("ranks in different operations throw, and say which") {
   const int n = control.size();
   at::Tensor x = at::ones({4 * n}, options), mine = at::ones({4}, options);
   const std::string operations =
-      part_ways([&](TensorPlane& t) { t.all_gather(mine, x, "values of layer 1").wait(); },
+      run_apart([&](TensorPlane& t) { t.all_gather(mine, x, "values of layer 1").wait(); },
                 [&](TensorPlane& t) { t.all_reduce(x, "gradient of layer 1").wait(); });
   if (control.rank() == 0)
     CHECK_THAT(operations, ContainsSubstring("rank 0 is in all-gather of values of layer 1") &&
@@ -201,18 +201,18 @@ TEST_CASE("ranks in different operations throw, and say which") {
   else
     CHECK_THAT(operations, ContainsSubstring("rank 0 in all-gather"));
   at::Tensor small = at::ones({3}, options);
-  CHECK_THAT(part_ways([&](TensorPlane& t) { t.all_reduce(x, "layer 2").wait(); },
+  CHECK_THAT(run_apart([&](TensorPlane& t) { t.all_reduce(x, "layer 2").wait(); },
                        [&](TensorPlane& t) { t.all_reduce(small, "layer 2").wait(); }),
              ContainsSubstring("(3 elements of Float)"));
   at::Tensor wide = at::ones({4 * n}, options.dtype(at::kDouble));
-  CHECK_THAT(part_ways([&](TensorPlane& t) { t.all_reduce(x, "layer 3").wait(); },
+  CHECK_THAT(run_apart([&](TensorPlane& t) { t.all_reduce(x, "layer 3").wait(); },
                        [&](TensorPlane& t) { t.all_reduce(wide, "layer 3").wait(); }),
              ContainsSubstring("elements of Float)") && ContainsSubstring("elements of Double)"));
-  CHECK_THAT(part_ways([&](TensorPlane& t) { t.broadcast(x, 0, "layer 4").wait(); },
+  CHECK_THAT(run_apart([&](TensorPlane& t) { t.broadcast(x, 0, "layer 4").wait(); },
                        [&](TensorPlane& t) { t.broadcast(x, 1, "layer 4").wait(); }),
              ContainsSubstring("broadcast from rank 0") && ContainsSubstring("broadcast from rank 1"));
   // NCCL adds these without a fault.
-  CHECK_THAT(part_ways([&](TensorPlane& t) { t.all_reduce(x, "gradient of layer 5").wait(); },
+  CHECK_THAT(run_apart([&](TensorPlane& t) { t.all_reduce(x, "gradient of layer 5").wait(); },
                        [&](TensorPlane& t) { t.all_reduce(x, "gradient of layer 6").wait(); }),
              ContainsSubstring("gradient of layer 5 (") && ContainsSubstring("gradient of layer 6 ("));
 }

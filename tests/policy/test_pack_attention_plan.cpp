@@ -76,11 +76,11 @@ int64_t count_key_task(const PackAttentionPlan& plan, const KeyTask& task, int64
 void check_counts(const Counts& counts, const at::Tensor& mask) {
   const auto rows = static_cast<int64_t>(counts.size());
   const auto cells = mask.accessor<bool, 2>();
-  int64_t wrong = 0;
+  int64_t differences = 0;
   for (int64_t q = 0; q < rows; ++q)
     for (int64_t k = 0; k < rows; ++k)
-      wrong += counts[static_cast<size_t>(q)][static_cast<size_t>(k)] != (cells[q][k] ? 1 : 0);
-  CHECK(wrong == 0);
+      differences += counts[static_cast<size_t>(q)][static_cast<size_t>(k)] != (cells[q][k] ? 1 : 0);
+  CHECK(differences == 0);
 }
 
 Counts no_counts(int64_t rows) {

@@ -12,19 +12,19 @@ namespace bicrl::testing {
 
 class InterpreterTensors {
  public:
-  explicit InterpreterTensors(const std::string& file) : machine_(machine_with(file)) {}
+  explicit InterpreterTensors(const std::string& file) : interpreter_(interpreter_with(file)) {}
 
   uint64_t upload(const at::Tensor& x) {
     const at::Tensor whole = x.contiguous();
     const auto* first = static_cast<const char*>(whole.const_data_ptr());
-    return machine_.upload(std::vector<char>(first, first + whole.nbytes()));
+    return interpreter_.upload(std::vector<char>(first, first + whole.nbytes()));
   }
   // Of NaN, so that what is not written shows; integers are -1.
   uint64_t unwritten(at::IntArrayRef shape, at::ScalarType type) {
     return upload(at::full(shape, at::isFloatingType(type) ? NAN : -1.0, type));
   }
   at::Tensor download(uint64_t address, at::IntArrayRef shape, at::ScalarType type) const {
-    std::vector<char> bytes = machine_.download<char>(address);
+    std::vector<char> bytes = interpreter_.download<char>(address);
     return at::from_blob(bytes.data(), shape, type).clone();
   }
   // The kernel whose symbol holds all of `name`.
@@ -32,12 +32,12 @@ class InterpreterTensors {
   void launch(const std::vector<std::string>& name, ptx::Dim3 grid, uint32_t threads,
               const Arguments&... arguments) {
     INFO(name.front());
-    CHECK(ptx::testing::fault_text(
-              machine_.launch(kernel_named(machine_, name), grid, {threads, 1, 1}, 0, arguments...)) == "");
+    CHECK(ptx::testing::fault_text(interpreter_.launch(kernel_named(interpreter_, name), grid,
+                                                       {threads, 1, 1}, 0, arguments...)) == "");
   }
 
  private:
-  ptx::testing::KernelRunner machine_;
+  ptx::testing::KernelRunner interpreter_;
 };
 
 // |mine - expected| is at most what rounding to bf16 explains, beside `absolute`.

@@ -9,7 +9,7 @@
 
 namespace bicrl::testing {
 
-ptx::testing::KernelRunner machine_with(const std::string& file) {
+ptx::testing::KernelRunner interpreter_with(const std::string& file) {
   std::istringstream paths(BICRL_KERNEL_TEXTS);
   for (std::string path; std::getline(paths, path, ':');) {
     if (path.find("/" + file + ".") == std::string::npos) continue;
@@ -21,10 +21,11 @@ ptx::testing::KernelRunner machine_with(const std::string& file) {
   throw std::logic_error(file);
 }
 
-std::string kernel_named(const ptx::testing::KernelRunner& machine, const std::vector<std::string>& parts) {
+std::string kernel_named(const ptx::testing::KernelRunner& interpreter,
+                         const std::vector<std::string>& parts) {
   static const std::regex kEntry(R"(\.entry\s+([A-Za-z0-9_$]+))");
   std::vector<std::string> found;
-  const std::string& text = machine.ptx();
+  const std::string& text = interpreter.ptx();
   for (std::sregex_iterator i(text.begin(), text.end(), kEntry), end; i != end; ++i) {
     const std::string name = (*i)[1];
     if (std::all_of(parts.begin(), parts.end(),

@@ -7,9 +7,10 @@
 
 namespace bicrl::testing {
 
-// A machine that has the kernels of a .cu file, by its name without the ending.
-ptx::testing::KernelRunner machine_with(const std::string& file);
+// An interpreter that has the kernels of a .cu file, by its name without the ending.
+ptx::testing::KernelRunner interpreter_with(const std::string& file);
 // The kernel whose symbol holds all of `parts`; there is to be one.
-std::string kernel_named(const ptx::testing::KernelRunner& machine, const std::vector<std::string>& parts);
+std::string kernel_named(const ptx::testing::KernelRunner& interpreter,
+                         const std::vector<std::string>& parts);
 
 }  // namespace bicrl::testing

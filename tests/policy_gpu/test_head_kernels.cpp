@@ -139,25 +139,26 @@ Element* at_row(const at::Tensor& states, int64_t row) {
 
 TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels]") {
   const LogitsCase work = some_logits();
-  InterpreterTensors machine("head_kernels");
-  const auto floats = [&] { return machine.unwritten({kRows}, at::kFloat); };
+  InterpreterTensors interpreter("head_kernels");
+  const auto floats = [&] { return interpreter.unwritten({kRows}, at::kFloat); };
   struct State {
     uint64_t best, reference, sum, moment, label;
   } const state = {floats(), floats(), floats(), floats(), floats()};
-  const uint64_t allowed = machine.upload(at::constant_pad_nd(work.allowed, {0, 1})),
-                 labels = machine.upload(work.labels),
-                 weights = machine.unwritten({kRows, LogitsCase::stride}, at::kBFloat16),
-                 references = machine.unwritten({work.tiles(), kRows}, at::kFloat), none = 0;
+  const uint64_t allowed = interpreter.upload(at::constant_pad_nd(work.allowed, {0, 1})),
+                 labels = interpreter.upload(work.labels),
+                 weights = interpreter.unwritten({kRows, LogitsCase::stride}, at::kBFloat16),
+                 references = interpreter.unwritten({work.tiles(), kRows}, at::kFloat), none = 0;
   const float scale = 1.4426950408889634f / static_cast<float>(work.temperature);
   const int64_t many = work.other_ids.numel();
   struct Others {
     int64_t count, first_row;
     uint64_t rows, ids, logits;
-  } const others = {many, LogitsCase::kFirstRow, machine.upload(at::constant_pad_nd(work.other_rows, {0, 1})),
-                    machine.upload(at::constant_pad_nd(work.other_ids, {0, 1})),
-                    machine.unwritten({many + 1}, at::kFloat)};
+  } const others = {many, LogitsCase::kFirstRow,
+                    interpreter.upload(at::constant_pad_nd(work.other_rows, {0, 1})),
+                    interpreter.upload(at::constant_pad_nd(work.other_ids, {0, 1})),
+                    interpreter.unwritten({many + 1}, at::kFloat)};
   for (int64_t tile = 0; tile < work.tiles(); ++tile) {
-    const uint64_t logits = machine.upload(work.tile_logits(tile));
+    const uint64_t logits = interpreter.upload(work.tile_logits(tile));
     const int64_t first = tile * kHeadTileIds, left = LogitsCase::stride - first;
     struct {
       uint64_t logits, allowed, labels;
@@ -178,14 +179,14 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                          static_cast<int32_t>(first),
                          static_cast<int32_t>(work.ids(tile)),
                          static_cast<int32_t>(std::min(left, kHeadTileIds))};
-    machine.launch({"head_tile_row"}, {kRows, 1, 1}, 512, arguments);
+    interpreter.launch({"head_tile_row"}, {kRows, 1, 1}, 512, arguments);
     struct {
       uint64_t logits, allowed;
       Others others;
       float scale;
       int32_t first, ids;
     } const of_others = {logits, arguments.allowed, others, scale, arguments.first, arguments.ids};
-    machine.launch({"head_other_logit"}, {1, 1, 1}, 256, of_others);
+    interpreter.launch({"head_other_logit"}, {1, 1, 1}, 256, of_others);
   }
   const uint64_t log_prob = floats(), entropy = floats();
   struct {
@@ -211,7 +212,7 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                   {none, 0},
                   static_cast<int32_t>(work.tiles()),
                   static_cast<int32_t>(LogitsCase::vocab)};
-  machine.launch({"head_rowE"}, {kRows, 1, 1}, 256, rows);
+  interpreter.launch({"head_rowE"}, {kRows, 1, 1}, 256, rows);
   const uint64_t log_likelihood = floats(), odds = floats();
   struct {
     uint64_t excluded;
@@ -220,7 +221,7 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
     uint64_t log_prob, log_likelihood, odds, weights;
     int64_t weights_stride;
     int32_t rows;
-  } const exclusion = {machine.upload(work.excluded),
+  } const exclusion = {interpreter.upload(work.excluded),
                        others,
                        state,
                        log_prob,
@@ -229,56 +230,58 @@ TEST_CASE("softmax by tiles equals fp64, in the PTX interpreter", "[head_kernels
                        weights,
                        LogitsCase::stride,
                        static_cast<int32_t>(kRows)};
-  machine.launch({"head_excluded_row"}, {1, 1, 1}, 256, exclusion);
+  interpreter.launch({"head_excluded_row"}, {1, 1, 1}, 256, exclusion);
   const uint64_t factor = floats(), label_factor = floats(),
-                 scaled = machine.unwritten({kRows, kWidth}, at::kBFloat16);
+                 scaled = interpreter.unwritten({kRows, kWidth}, at::kBFloat16);
   const at::Tensor hidden = at::randn({kRows, kWidth}).to(at::kBFloat16);
   struct {
     uint64_t grad, log_prob, sum, odds, hidden, factor, label_factor, scaled;
     float inverse_temperature;
     int32_t width;
-  } const factors = {machine.upload(work.grad),
+  } const factors = {interpreter.upload(work.grad),
                      log_prob,
                      state.sum,
                      odds,
-                     machine.upload(hidden),
+                     interpreter.upload(hidden),
                      factor,
                      label_factor,
                      scaled,
                      static_cast<float>(1 / work.temperature),
                      static_cast<int32_t>(kWidth)};
-  machine.launch({"head_factor_row"}, {kRows, 1, 1}, 256, factors);
-  const auto row = [&](uint64_t address) { return machine.download(address, {kRows}, at::kFloat); };
+  interpreter.launch({"head_factor_row"}, {kRows, 1, 1}, 256, factors);
+  const auto row = [&](uint64_t address) { return interpreter.download(address, {kRows}, at::kFloat); };
   check_logits(work, {row(log_prob), row(log_likelihood), row(entropy), row(factor), row(label_factor),
-                      machine.download(weights, {kRows, LogitsCase::stride}, at::kBFloat16)});
-  check_rounded("scaled rows", machine.download(scaled, {kRows, kWidth}, at::kBFloat16),
+                      interpreter.download(weights, {kRows, LogitsCase::stride}, at::kBFloat16)});
+  check_rounded("scaled rows", interpreter.download(scaled, {kRows, kWidth}, at::kBFloat16),
                 hidden.to(at::kDouble) * row(factor).to(at::kDouble).unsqueeze(1), 0);
 }
 
 TEST_CASE("rows of the head's gradient equal fp64, in the PTX interpreter", "[head_kernels]") {
   const ProductsCase work;
-  InterpreterTensors machine("head_kernels");
-  const uint64_t labels = machine.upload(work.labels), label_factor = machine.upload(work.label_factor),
-                 out = machine.unwritten({ProductsCase::kMany, kWidth}, at::kBFloat16),
-                 sum = machine.upload(work.before);
+  InterpreterTensors interpreter("head_kernels");
+  const uint64_t labels = interpreter.upload(work.labels),
+                 label_factor = interpreter.upload(work.label_factor),
+                 out = interpreter.unwritten({ProductsCase::kMany, kWidth}, at::kBFloat16),
+                 sum = interpreter.upload(work.before);
   struct {
     uint64_t product, factor, label_factor, labels, weight, out;
     int32_t width;
-  } const gradient = {machine.upload(work.product),
-                      machine.upload(work.factor),
+  } const gradient = {interpreter.upload(work.product),
+                      interpreter.upload(work.factor),
                       label_factor,
                       labels,
-                      machine.upload(work.weight),
+                      interpreter.upload(work.weight),
                       out,
                       kWidth};
-  machine.launch({"head_gradient_row"}, {ProductsCase::kMany, 1, 1}, 256, gradient);
+  interpreter.launch({"head_gradient_row"}, {ProductsCase::kMany, 1, 1}, 256, gradient);
   struct {
     uint64_t labels, label_factor, hidden, sum;
     int32_t rows, width;
-  } const of_labels = {labels, label_factor, machine.upload(work.hidden), sum, ProductsCase::kMany, kWidth};
-  machine.launch({"head_label_row"}, {ProductsCase::kMany, (kWidth + 511) / 512, 1}, 64, of_labels);
-  work.check(machine.download(out, {ProductsCase::kMany, kWidth}, at::kBFloat16),
-             machine.download(sum, {ProductsCase::kVocab, kWidth}, at::kFloat));
+  } const of_labels = {labels, label_factor,        interpreter.upload(work.hidden),
+                       sum,    ProductsCase::kMany, kWidth};
+  interpreter.launch({"head_label_row"}, {ProductsCase::kMany, (kWidth + 511) / 512, 1}, 64, of_labels);
+  work.check(interpreter.download(out, {ProductsCase::kMany, kWidth}, at::kBFloat16),
+             interpreter.download(sum, {ProductsCase::kVocab, kWidth}, at::kFloat));
 }
 
 TEST_CASE("softmax by tiles and the head's gradient equal fp64, on a GPU", "[head_kernels][gpu]") {

@@ -73,17 +73,18 @@ TEST_CASE("AdamW's kernels equal the formulas in fp64, in the PTX interpreter", 
   const StepCase work = GENERATE(StepCase(4100, 1.0, true), StepCase(4100, 0, true),
                                  StepCase(1003, 1e9, true), StepCase(4100, 1.0, false));
   INFO(work.count << " values, norm of at most " << work.max_norm);
-  InterpreterTensors machine("optimizer_kernels");
+  InterpreterTensors interpreter("optimizer_kernels");
   const auto type = at::kDouble;
-  const uint64_t gradient = machine.upload(work.gradient),
-                 parts = machine.unwritten({gpu::kSquareParts}, type), squares = machine.unwritten({1}, type),
-                 norm = machine.unwritten({1}, type), factor = machine.unwritten({1}, at::kFloat);
-  machine.launch({"sum_squares_part"}, {static_cast<uint32_t>(gpu::kSquareParts), 1, 1}, 256, gradient,
-                 work.count, parts);
-  machine.launch({"clip_factor_block"}, {1, 1, 1}, 256, parts, int32_t{1}, work.max_norm, squares, norm,
-                 factor);
-  const uint64_t policy = machine.upload(at::zeros({work.count}, at::kBFloat16)),
-                 largest = machine.upload(at::zeros({1}, at::kInt));
+  const uint64_t gradient = interpreter.upload(work.gradient),
+                 parts = interpreter.unwritten({gpu::kSquareParts}, type),
+                 squares = interpreter.unwritten({1}, type), norm = interpreter.unwritten({1}, type),
+                 factor = interpreter.unwritten({1}, at::kFloat);
+  interpreter.launch({"sum_squares_part"}, {static_cast<uint32_t>(gpu::kSquareParts), 1, 1}, 256, gradient,
+                     work.count, parts);
+  interpreter.launch({"clip_factor_block"}, {1, 1, 1}, 256, parts, int32_t{1}, work.max_norm, squares, norm,
+                     factor);
+  const uint64_t policy = interpreter.upload(at::zeros({work.count}, at::kBFloat16)),
+                 largest = interpreter.upload(at::zeros({1}, at::kInt));
   struct {
     int64_t count;
     uint64_t gradient, master, first, second, policy;
@@ -91,9 +92,9 @@ TEST_CASE("AdamW's kernels equal the formulas in fp64, in the PTX interpreter", 
     uint64_t factor, largest;
   } const step = {work.count,
                   gradient,
-                  machine.upload(work.master),
-                  machine.upload(work.first),
-                  machine.upload(work.second),
+                  interpreter.upload(work.master),
+                  interpreter.upload(work.first),
+                  interpreter.upload(work.second),
                   policy,
                   static_cast<float>(kBeta1),
                   static_cast<float>(kBeta2),
@@ -105,14 +106,14 @@ TEST_CASE("AdamW's kernels equal the formulas in fp64, in the PTX interpreter", 
                   largest};
   const bool in_fours = work.count % 4 == 0;
   const int64_t threads = in_fours ? work.count / 4 : work.count;
-  machine.launch({"adamw_values", in_fours ? "Li4E" : "Li1E"},
-                 {static_cast<uint32_t>((threads + 255) / 256), 1, 1}, 256, step);
+  interpreter.launch({"adamw_values", in_fours ? "Li4E" : "Li1E"},
+                     {static_cast<uint32_t>((threads + 255) / 256), 1, 1}, 256, step);
   const auto values = [&](uint64_t address, at::ScalarType of = at::kFloat) {
-    return machine.download(address, {work.count}, of);
+    return interpreter.download(address, {work.count}, of);
   };
   work.check({values(gradient), values(step.master), values(step.first), values(step.second),
-              values(policy, at::kBFloat16), machine.download(norm, {1}, type),
-              machine.download(factor, {1}, at::kFloat), machine.download(largest, {1}, at::kInt)});
+              values(policy, at::kBFloat16), interpreter.download(norm, {1}, type),
+              interpreter.download(factor, {1}, at::kFloat), interpreter.download(largest, {1}, at::kInt)});
 }
 
 TEST_CASE("AdamW's kernels equal the formulas in fp64, on a GPU", "[optimizer_kernels][gpu]") {

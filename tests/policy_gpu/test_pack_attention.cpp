@@ -30,7 +30,7 @@ class Interpreted {
   Interpreted(const PackCase& work, int64_t processors, uint64_t seed)
       : work_(work),
         plan_(plan_pack_attention(work.segments, work.rows, work.plan_shape(processors))),
-        runner_(machine_with("pack_attention")) {
+        runner_(interpreter_with("pack_attention")) {
     runner_.reseed(seed);
     upload_tables();
     upload_tensors();

@@ -56,43 +56,44 @@ std::vector<int32_t> counts_of(const AttentionCase& work) {
 
 at::Tensor run_on_blocks(const AttentionCase& work, uint32_t blocks) {
   const AttentionShape& shape = work.shape;
-  auto machine = machine_with("paged_attention");
+  auto interpreter = interpreter_with("paged_attention");
   const auto upload = [&](const at::Tensor& tensor) {
     const auto* first = static_cast<const uint16_t*>(tensor.const_data_ptr());
-    return machine.upload(std::vector<uint16_t>(first, first + tensor.numel()));
+    return interpreter.upload(std::vector<uint16_t>(first, first + tensor.numel()));
   };
   const auto group = static_cast<int32_t>(shape.heads / shape.kv_heads);
   const auto partials = static_cast<uint64_t>(work.share_rows() * shape.heads);
   const TileArguments arguments = {
       .q = upload(work.q),
       .pool = upload(work.pool),
-      .tiles = machine.upload(work.tiles.tiles),
-      .counts = machine.upload(counts_of(work)),
-      .pages = machine.upload(work.pages),
-      .key_limits = machine.upload(work.key_limits),
-      .first_share = machine.upload(work.tiles.first_share),
-      .partial_out = machine.reserve(partials * static_cast<uint64_t>(shape.head_dim) * 2),
-      .partial_log = machine.reserve(partials * 4),
+      .tiles = interpreter.upload(work.tiles.tiles),
+      .counts = interpreter.upload(counts_of(work)),
+      .pages = interpreter.upload(work.pages),
+      .key_limits = interpreter.upload(work.key_limits),
+      .first_share = interpreter.upload(work.tiles.first_share),
+      .partial_out = interpreter.reserve(partials * static_cast<uint64_t>(shape.head_dim) * 2),
+      .partial_log = interpreter.reserve(partials * 4),
       .scale_log2 = work.scale() * 1.44269504f,
       .heads = static_cast<int32_t>(shape.heads),
       .kv_heads = static_cast<int32_t>(shape.kv_heads),
       .group = group,
       .inverse_group = (65535 + group) / group};
   const std::string part = concat("ILi", shape.head_dim, "E");
-  CHECK(ptx::testing::fault_text(machine.launch(kernel_named(machine, {"attend_tiles", part}), {blocks, 1, 1},
-                                                {128, 1, 1}, shared_bytes(shape.head_dim), arguments)) == "");
-  const uint64_t out = machine.reserve(static_cast<uint64_t>(work.q.numel()) * 2);
+  CHECK(ptx::testing::fault_text(interpreter.launch(kernel_named(interpreter, {"attend_tiles", part}),
+                                                    {blocks, 1, 1}, {128, 1, 1}, shared_bytes(shape.head_dim),
+                                                    arguments)) == "");
+  const uint64_t out = interpreter.reserve(static_cast<uint64_t>(work.q.numel()) * 2);
   const int64_t joined = 128 / (shape.head_dim / 8);
-  CHECK(ptx::testing::fault_text(machine.launch(
-            kernel_named(machine, {"join_shares", part}),
+  CHECK(ptx::testing::fault_text(interpreter.launch(
+            kernel_named(interpreter, {"join_shares", part}),
             {static_cast<uint32_t>((work.rows * shape.heads + joined - 1) / joined), 1, 1}, {128, 1, 1}, 0,
             arguments.first_share, arguments.counts, arguments.partial_out, arguments.partial_log, out,
             static_cast<int32_t>(work.rows), static_cast<int32_t>(shape.heads))) == "");
-  std::vector<uint16_t> bits = machine.download<uint16_t>(out);
+  std::vector<uint16_t> bits = interpreter.download<uint16_t>(out);
   return at::from_blob(bits.data(), work.q.sizes(), at::kBFloat16).clone();
 }
 
-at::Tensor run_on_machine(const AttentionCase& work) { return run_on_blocks(work, 7); }
+at::Tensor run_on_interpreter(const AttentionCase& work) { return run_on_blocks(work, 7); }
 
 at::Tensor run_on_gpu(const AttentionCase& work) {
   const AttentionShape& shape = work.shape;
@@ -139,7 +140,7 @@ void check_spoilt_row(AttentionCase& work, at::Tensor (*run)(const AttentionCase
 TEST_CASE("attention over pages is that of fp64, on the PTX interpreter", "[paged_attention]") {
   const AttentionCase work(a_shape());
   INFO(description(work.shape));
-  const at::Tensor out = run_on_machine(work);
+  const at::Tensor out = run_on_interpreter(work);
   check_close(work, out);
   // So many blocks that those without a wide tile have a warp for each tile of few rows: who computes what
   // changes no bit.
@@ -158,7 +159,7 @@ TEST_CASE("attention over pages is that of fp64, on a GPU", "[paged_attention][g
 
 TEST_CASE("a query that is no number spoils its own row alone", "[paged_attention]") {
   AttentionCase work({4, 2, 64, 4, 128});
-  check_spoilt_row(work, run_on_machine);
+  check_spoilt_row(work, run_on_interpreter);
 }
 
 TEST_CASE("a query that is no number spoils its own row alone, on a GPU", "[paged_attention][gpu]") {

@@ -137,28 +137,28 @@ at::Tensor integers(const std::vector<T>& values) {
 
 TEST_CASE("norms of a pass equal autograd in fp64, in the PTX interpreter", "[pass_kernels]") {
   const NormCase work(GENERATE(64, 520, 2048, 2568, 4104));
-  InterpreterTensors machine("pass_kernels");
-  const uint64_t x = machine.upload(work.x), weight = machine.upload(work.weight),
-                 names = machine.upload(work.names),
-                 out = machine.unwritten({kRows, work.width}, at::kBFloat16),
-                 grad_x = machine.upload(work.residual), sum = machine.upload(at::ones({work.width}));
+  InterpreterTensors interpreter("pass_kernels");
+  const uint64_t x = interpreter.upload(work.x), weight = interpreter.upload(work.weight),
+                 names = interpreter.upload(work.names),
+                 out = interpreter.unwritten({kRows, work.width}, at::kBFloat16),
+                 grad_x = interpreter.upload(work.residual), sum = interpreter.upload(at::ones({work.width}));
   const int64_t packs = (work.width + 2047) / 2048, lane_packs = (work.width + 255) / 256;
   const int64_t kept = lane_packs <= 4 ? 4 : lane_packs <= 8 ? 8 : lane_packs <= 16 ? 16 : 24;
   struct KernelFault {
     uint64_t record;
     uint32_t stage;
-  } const fault = {machine.upload(at::full({1}, -1, at::kLong)), 3};
-  machine.launch({"norm_pass_row", concat("Li", kept, "E")}, {(kRows * 32 + 255) / 256, 1, 1}, 256, x, names,
-                 weight, static_cast<float>(kEps), out, fault, static_cast<int32_t>(kRows),
-                 static_cast<int32_t>(work.width));
+  } const fault = {interpreter.upload(at::full({1}, -1, at::kLong)), 3};
+  interpreter.launch({"norm_pass_row", concat("Li", kept, "E")}, {(kRows * 32 + 255) / 256, 1, 1}, 256, x,
+                     names, weight, static_cast<float>(kEps), out, fault, static_cast<int32_t>(kRows),
+                     static_cast<int32_t>(work.width));
   const int64_t blocks = gpu::norm_partials(kRows, work.width);
-  const uint64_t partial = machine.unwritten({blocks, work.width}, at::kFloat);
+  const uint64_t partial = interpreter.unwritten({blocks, work.width}, at::kFloat);
   struct {
     uint64_t grad, x, names, weight, residual, out, partial;
     KernelFault fault;
     float eps;
     int32_t rows, width;
-  } const backward = {machine.upload(work.grad),
+  } const backward = {interpreter.upload(work.grad),
                       x,
                       names,
                       weight,
@@ -170,14 +170,14 @@ TEST_CASE("norms of a pass equal autograd in fp64, in the PTX interpreter", "[pa
                       kRows,
                       static_cast<int32_t>(work.width)};
   const int64_t threads = std::min<int64_t>((work.width / 8 + 31) / 32 * 32, 256);
-  machine.launch({"norm_backward_rows", concat("Li", packs, "E")}, {static_cast<uint32_t>(blocks), 1, 1},
-                 static_cast<uint32_t>(threads), backward);
-  machine.launch({"add_partial_rows"}, {static_cast<uint32_t>((work.width + 31) / 32), 1, 1}, 512, partial,
-                 static_cast<int32_t>(blocks), static_cast<int32_t>(work.width), sum);
-  work.check(machine.download(out, {kRows, work.width}, at::kBFloat16),
-             machine.download(grad_x, {kRows, work.width}, at::kBFloat16),
-             machine.download(sum, {work.width}, at::kFloat));
-  CHECK(machine.download(fault.record, {1}, at::kLong).item<int64_t>() == -1);
+  interpreter.launch({"norm_backward_rows", concat("Li", packs, "E")}, {static_cast<uint32_t>(blocks), 1, 1},
+                     static_cast<uint32_t>(threads), backward);
+  interpreter.launch({"add_partial_rows"}, {static_cast<uint32_t>((work.width + 31) / 32), 1, 1}, 512,
+                     partial, static_cast<int32_t>(blocks), static_cast<int32_t>(work.width), sum);
+  work.check(interpreter.download(out, {kRows, work.width}, at::kBFloat16),
+             interpreter.download(grad_x, {kRows, work.width}, at::kBFloat16),
+             interpreter.download(sum, {work.width}, at::kFloat));
+  CHECK(interpreter.download(fault.record, {1}, at::kLong).item<int64_t>() == -1);
 }
 
 TEST_CASE("a norm notes the first row that is not finite", "[pass_kernels]") {
@@ -185,88 +185,91 @@ TEST_CASE("a norm notes the first row that is not finite", "[pass_kernels]") {
   work.x[4][33] = NAN;
   work.x[9][2] = INFINITY;
   const int64_t first = std::min(work.names[4].item<int64_t>(), work.names[9].item<int64_t>());
-  InterpreterTensors machine("pass_kernels");
+  InterpreterTensors interpreter("pass_kernels");
   struct {
     uint64_t record;
     uint32_t stage;
-  } const fault = {machine.upload(at::full({1}, -1, at::kLong)), 3};
-  machine.launch({"norm_pass_row", "Li4E"}, {(kRows * 32 + 255) / 256, 1, 1}, 256, machine.upload(work.x),
-                 machine.upload(work.names), machine.upload(work.weight), static_cast<float>(kEps),
-                 machine.unwritten({kRows, work.width}, at::kBFloat16), fault, static_cast<int32_t>(kRows),
-                 static_cast<int32_t>(work.width));
-  CHECK(machine.download(fault.record, {1}, at::kLong).item<int64_t>() == (int64_t{3} << 32 | first));
+  } const fault = {interpreter.upload(at::full({1}, -1, at::kLong)), 3};
+  interpreter.launch({"norm_pass_row", "Li4E"}, {(kRows * 32 + 255) / 256, 1, 1}, 256,
+                     interpreter.upload(work.x), interpreter.upload(work.names),
+                     interpreter.upload(work.weight), static_cast<float>(kEps),
+                     interpreter.unwritten({kRows, work.width}, at::kBFloat16), fault,
+                     static_cast<int32_t>(kRows), static_cast<int32_t>(work.width));
+  CHECK(interpreter.download(fault.record, {1}, at::kLong).item<int64_t>() == (int64_t{3} << 32 | first));
 }
 
 TEST_CASE("rotation of a pass equals autograd in fp64, in the PTX interpreter", "[pass_kernels]") {
   const HeadsCase work =
       GENERATE(HeadsCase(4, 2, 128), HeadsCase(5, 5, 64), HeadsCase(3, 1, 256), HeadsCase(2, 1, 64));
   INFO("heads of " << work.head_dim);
-  InterpreterTensors machine("pass_kernels");
+  InterpreterTensors interpreter("pass_kernels");
   struct {
     uint64_t qkv;
     int64_t stride;
     uint64_t q_norm, k_norm, cos, sin;
     float eps;
     int32_t rows, heads, all;
-  } const arguments = {machine.upload(work.qkv),         work.stride(),
-                       machine.upload(work.q_norm),      machine.upload(work.k_norm),
-                       machine.upload(work.cos),         machine.upload(work.sin),
+  } const arguments = {interpreter.upload(work.qkv),     work.stride(),
+                       interpreter.upload(work.q_norm),  interpreter.upload(work.k_norm),
+                       interpreter.upload(work.cos),     interpreter.upload(work.sin),
                        static_cast<float>(kEps),         kRows,
                        static_cast<int32_t>(work.heads), static_cast<int32_t>(work.all())};
-  const uint64_t rotated = machine.unwritten({kRows, work.all(), work.head_dim}, at::kBFloat16);
-  machine.launch({"rotate_heads_row", concat("Li", work.head_dim, "E")}, {(kRows * 32 + 255) / 256, 1, 1},
-                 256, arguments, rotated);
+  const uint64_t rotated = interpreter.unwritten({kRows, work.all(), work.head_dim}, at::kBFloat16);
+  interpreter.launch({"rotate_heads_row", concat("Li", work.head_dim, "E")}, {(kRows * 32 + 255) / 256, 1, 1},
+                     256, arguments, rotated);
   const int64_t blocks = gpu::rotate_partials(kRows);
-  const uint64_t grad = machine.upload(work.grad),
-                 partial = machine.unwritten({blocks, 2, work.head_dim}, at::kFloat),
-                 sum = machine.upload(at::zeros({2, work.head_dim}));
-  machine.launch({"rotate_heads_backward_rows", concat("Li", work.head_dim, "E")},
-                 {static_cast<uint32_t>(blocks), 1, 1}, 256, arguments, grad, work.stride(), partial);
-  machine.launch({"add_partial_rows"}, {static_cast<uint32_t>((2 * work.head_dim + 31) / 32), 1, 1}, 512,
-                 partial, static_cast<int32_t>(blocks), static_cast<int32_t>(2 * work.head_dim), sum);
-  work.check(machine.download(rotated, {kRows, work.all(), work.head_dim}, at::kBFloat16),
-             machine.download(grad, {kRows, work.stride()}, at::kBFloat16),
-             machine.download(sum, {2, work.head_dim}, at::kFloat));
+  const uint64_t grad = interpreter.upload(work.grad),
+                 partial = interpreter.unwritten({blocks, 2, work.head_dim}, at::kFloat),
+                 sum = interpreter.upload(at::zeros({2, work.head_dim}));
+  interpreter.launch({"rotate_heads_backward_rows", concat("Li", work.head_dim, "E")},
+                     {static_cast<uint32_t>(blocks), 1, 1}, 256, arguments, grad, work.stride(), partial);
+  interpreter.launch({"add_partial_rows"}, {static_cast<uint32_t>((2 * work.head_dim + 31) / 32), 1, 1}, 512,
+                     partial, static_cast<int32_t>(blocks), static_cast<int32_t>(2 * work.head_dim), sum);
+  work.check(interpreter.download(rotated, {kRows, work.all(), work.head_dim}, at::kBFloat16),
+             interpreter.download(grad, {kRows, work.stride()}, at::kBFloat16),
+             interpreter.download(sum, {2, work.head_dim}, at::kFloat));
 }
 
 TEST_CASE("SwiGLU's gradient equals autograd in fp64, in the PTX interpreter", "[pass_kernels]") {
   const GateCase work;
-  InterpreterTensors machine("pass_kernels");
+  InterpreterTensors interpreter("pass_kernels");
   const int64_t packs = kRows * GateCase::kWidth / 8;
-  const uint64_t gate_up = machine.upload(work.gate_up),
-                 out = machine.unwritten({kRows, GateCase::kWidth}, at::kBFloat16);
-  machine.launch({"swiglu_backward_pack"}, {static_cast<uint32_t>((packs + 255) / 256), 1, 1}, 256,
-                 machine.upload(work.grad), gate_up, out, packs, static_cast<int32_t>(GateCase::kWidth / 8));
-  work.check(machine.download(out, {kRows, GateCase::kWidth}, at::kBFloat16),
-             machine.download(gate_up, {kRows, 2 * GateCase::kWidth}, at::kBFloat16));
+  const uint64_t gate_up = interpreter.upload(work.gate_up),
+                 out = interpreter.unwritten({kRows, GateCase::kWidth}, at::kBFloat16);
+  interpreter.launch({"swiglu_backward_pack"}, {static_cast<uint32_t>((packs + 255) / 256), 1, 1}, 256,
+                     interpreter.upload(work.grad), gate_up, out, packs,
+                     static_cast<int32_t>(GateCase::kWidth / 8));
+  work.check(interpreter.download(out, {kRows, GateCase::kWidth}, at::kBFloat16),
+             interpreter.download(gate_up, {kRows, 2 * GateCase::kWidth}, at::kBFloat16));
 }
 
 TEST_CASE("the embedding's gradient is summed by token, in the PTX interpreter", "[pass_kernels]") {
   const EmbeddingCase work;
   const gpu::EmbeddingRuns& runs = work.runs;
   CHECK(runs.long_token.size() == 1);
-  InterpreterTensors machine("pass_kernels");
-  const uint64_t partial = machine.unwritten({runs.slots, EmbeddingCase::kWidth}, at::kFloat),
-                 sum = machine.upload(work.before);
+  InterpreterTensors interpreter("pass_kernels");
+  const uint64_t partial = interpreter.unwritten({runs.slots, EmbeddingCase::kWidth}, at::kFloat),
+                 sum = interpreter.upload(work.before);
   struct {
     uint64_t grad, rows, run_begin, run_token, run_slot, partial, sum;
     int32_t width;
-  } const arguments = {machine.upload(work.grad),
-                       machine.upload(integers(runs.rows)),
-                       machine.upload(integers(runs.run_begin)),
-                       machine.upload(integers(runs.run_token)),
-                       machine.upload(integers(runs.run_slot)),
+  } const arguments = {interpreter.upload(work.grad),
+                       interpreter.upload(integers(runs.rows)),
+                       interpreter.upload(integers(runs.run_begin)),
+                       interpreter.upload(integers(runs.run_token)),
+                       interpreter.upload(integers(runs.run_slot)),
                        partial,
                        sum,
                        EmbeddingCase::kWidth};
-  machine.launch({"sum_run", "RunArguments"},
-                 {static_cast<uint32_t>(runs.run_token.size()), (EmbeddingCase::kWidth + 511) / 512, 1}, 64,
-                 arguments);
-  machine.launch({"sum_runs_of_token"},
-                 {static_cast<uint32_t>(runs.long_token.size()), (EmbeddingCase::kWidth + 63) / 64, 1}, 64,
-                 partial, machine.upload(integers(runs.long_begin)),
-                 machine.upload(integers(runs.long_token)), sum, static_cast<int32_t>(EmbeddingCase::kWidth));
-  check_rounded("sum", machine.download(sum, {EmbeddingCase::kTokens, EmbeddingCase::kWidth}, at::kFloat),
+  interpreter.launch({"sum_run", "RunArguments"},
+                     {static_cast<uint32_t>(runs.run_token.size()), (EmbeddingCase::kWidth + 511) / 512, 1},
+                     64, arguments);
+  interpreter.launch({"sum_runs_of_token"},
+                     {static_cast<uint32_t>(runs.long_token.size()), (EmbeddingCase::kWidth + 63) / 64, 1},
+                     64, partial, interpreter.upload(integers(runs.long_begin)),
+                     interpreter.upload(integers(runs.long_token)), sum,
+                     static_cast<int32_t>(EmbeddingCase::kWidth));
+  check_rounded("sum", interpreter.download(sum, {EmbeddingCase::kTokens, EmbeddingCase::kWidth}, at::kFloat),
                 work.expected, 1e-4, 1e-5);
 }
 

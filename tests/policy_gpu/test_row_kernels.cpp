@@ -176,23 +176,23 @@ TEST_CASE("kernels over rows are those of fp32, on the PTX interpreter", "[row_k
   const int64_t head_dim = GENERATE(64, 128, 256);
   INFO("heads of " << head_dim);
   const RowsCase work(at::kBFloat16, head_dim);
-  auto machine = machine_with("row_kernels");
+  auto interpreter = interpreter_with("row_kernels");
   const auto upload = [&](const at::Tensor& x) {
     const auto* first = static_cast<const char*>(x.const_data_ptr());
-    return machine.upload(std::vector<char>(first, first + x.nbytes()));
+    return interpreter.upload(std::vector<char>(first, first + x.nbytes()));
   };
   const auto zeros = [&](int64_t count, int64_t size) {
-    return machine.upload(std::vector<char>(static_cast<size_t>(count * size)));
+    return interpreter.upload(std::vector<char>(static_cast<size_t>(count * size)));
   };
   const auto download = [&](uint64_t address, at::IntArrayRef shape, at::ScalarType type) {
-    std::vector<char> bytes = machine.download<char>(address);
+    std::vector<char> bytes = interpreter.download<char>(address);
     return at::from_blob(bytes.data(), shape, type).clone();
   };
   const auto launch = [&](const std::vector<std::string>& name, int64_t blocks, const auto&... arguments) {
     INFO(name.front());
-    CHECK(ptx::testing::fault_text(machine.launch(kernel_named(machine, name),
-                                                  {static_cast<uint32_t>(blocks), 1, 1}, {256, 1, 1}, 0,
-                                                  arguments...)) == "");
+    CHECK(ptx::testing::fault_text(interpreter.launch(kernel_named(interpreter, name),
+                                                      {static_cast<uint32_t>(blocks), 1, 1}, {256, 1, 1}, 0,
+                                                      arguments...)) == "");
   };
   const uint64_t none = 0;
   const uint64_t sum = zeros(kRows * kWidth, 2), normed = zeros(kRows * kWidth, 2),

@@ -115,11 +115,11 @@ void check_draws(const SampleCase& work, const Settings& settings, const gpu::Dr
   }
 }
 
-std::vector<gpu::Drawn> draw_on_machine(const SampleCase& work, const Settings& settings) {
-  auto machine = machine_with("sampling");
+std::vector<gpu::Drawn> draw_on_interpreter(const SampleCase& work, const Settings& settings) {
+  auto interpreter = interpreter_with("sampling");
   const auto upload = [&]<class T>(const at::Tensor& tensor, T) {
     const auto* first = static_cast<const T*>(tensor.const_data_ptr());
-    return reinterpret_cast<const T*>(machine.upload(std::vector<T>(first, first + tensor.numel())));
+    return reinterpret_cast<const T*>(interpreter.upload(std::vector<T>(first, first + tensor.numel())));
   };
   gpu::SampleRows arguments = work.work(settings);
   arguments.logits = upload(work.logits, float{});
@@ -127,11 +127,11 @@ std::vector<gpu::Drawn> draw_on_machine(const SampleCase& work, const Settings& 
   arguments.uniforms = upload(work.uniforms, double{});
   arguments.lots = upload(work.lots, float{});
   arguments.count = upload(at::tensor({kRows}, at::kInt), int32_t{});
-  const uint64_t drawn = machine.upload(std::vector<gpu::Drawn>(kRows));
+  const uint64_t drawn = interpreter.upload(std::vector<gpu::Drawn>(kRows));
   arguments.drawn = reinterpret_cast<gpu::Drawn*>(drawn);
-  CHECK(ptx::testing::fault_text(machine.launch(kernel_named(machine, {"sample_row"}), {kRows, 1, 1},
-                                                {512, 1, 1}, 0, arguments)) == "");
-  return machine.download<gpu::Drawn>(drawn);
+  CHECK(ptx::testing::fault_text(interpreter.launch(kernel_named(interpreter, {"sample_row"}), {kRows, 1, 1},
+                                                    {512, 1, 1}, 0, arguments)) == "");
+  return interpreter.download<gpu::Drawn>(drawn);
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ TEST_CASE("draws are those of the operators, on the PTX interpreter", "[sampling
   // with work for all warps, and with less allowed ids than there may be.
   const int64_t vocab = GENERATE(int64_t{3001}, int64_t{3004}, int64_t{300}, int64_t{16388});
   const SampleCase work(vocab, vocab == 16388 ? GENERATE(0.9, 0.002) : 0.9);
-  check_draws(work, settings, draw_on_machine(work, settings).data());
+  check_draws(work, settings, draw_on_interpreter(work, settings).data());
 }
 
 TEST_CASE("a row that is broken has no finite log-probability, on the PTX interpreter",
@@ -159,9 +159,9 @@ TEST_CASE("a row that is broken has no finite log-probability, on the PTX interp
   work.logits[2][3] = infinity;
   work.logits[3].fill_(infinity);
   work.logits[4].fill_(-infinity);
-  const auto some = draw_on_machine(work, settings);
+  const auto some = draw_on_interpreter(work, settings);
   work.allowed.fill_(false);
-  const auto none = draw_on_machine(work, settings);
+  const auto none = draw_on_interpreter(work, settings);
   for (int64_t r = 0; r < kRows; ++r) {
     INFO("row " << r);
     const auto row = static_cast<size_t>(r);
@@ -245,22 +245,22 @@ AcceptanceStrategy every_strategy() {
 
 TEST_CASE("acceptance is that of the operators, on the PTX interpreter", "[sampling_kernels]") {
   const AcceptCase work(every_strategy());
-  auto machine = machine_with("sampling");
+  auto interpreter = interpreter_with("sampling");
   const auto upload = [&](const at::Tensor& tensor) {
     const auto* first = tensor.const_data_ptr<int64_t>();
     return reinterpret_cast<const int64_t*>(
-        machine.upload(std::vector<int64_t>(first, first + tensor.numel())));
+        interpreter.upload(std::vector<int64_t>(first, first + tensor.numel())));
   };
   gpu::AcceptDrawn arguments = work.work();
   arguments.cells = upload(work.cells);
   arguments.quotas = upload(work.quotas);
   arguments.count = reinterpret_cast<const int32_t*>(
-      machine.upload(std::vector<int32_t>{static_cast<int32_t>(work.cells.numel())}));
-  const uint64_t drawn = machine.upload(work.drawn);
+      interpreter.upload(std::vector<int32_t>{static_cast<int32_t>(work.cells.numel())}));
+  const uint64_t drawn = interpreter.upload(work.drawn);
   arguments.drawn = reinterpret_cast<gpu::Drawn*>(drawn);
-  CHECK(ptx::testing::fault_text(machine.launch(kernel_named(machine, {"accept_position"}), {3, 1, 1},
-                                                {128, 1, 1}, 0, arguments)) == "");
-  work.check(machine.download<gpu::Drawn>(drawn).data());
+  CHECK(ptx::testing::fault_text(interpreter.launch(kernel_named(interpreter, {"accept_position"}), {3, 1, 1},
+                                                    {128, 1, 1}, 0, arguments)) == "");
+  work.check(interpreter.download<gpu::Drawn>(drawn).data());
 }
 
 TEST_CASE("acceptance is that of the operators, on a GPU", "[sampling_kernels][gpu]") {

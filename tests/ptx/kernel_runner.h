@@ -1,4 +1,4 @@
-// Runs kernels of a CUDA text on the machine, for tests: buffers of values, launches, faults.
+// Runs kernels of a CUDA text on the PTX interpreter, for tests: buffers of values, launches, faults.
 #pragma once
 #include <cstring>
 #include <deque>

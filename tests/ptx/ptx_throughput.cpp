@@ -1,4 +1,4 @@
-// How fast the machine is; not a test:  test_ptx "[throughput]"
+// How fast the PTX interpreter is; not a test:  test_ptx "[throughput]"
 #include <catch2/catch_test_macros.hpp>
 #include <iostream>
 

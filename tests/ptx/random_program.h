@@ -1,5 +1,6 @@
 // Random programs of unsigned arithmetic, loops, branches, switches, arrays and calls, as text that is CUDA
-// and C++ alike and has no undefined behaviour. For comparing the machine with a compiler for this processor.
+// and C++ alike and has no undefined behaviour. For comparing the interpreter with a compiler for this
+// processor.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -227,7 +227,7 @@ TEST_CASE("a barrier's states, byte counts and what it must not be used for") {
       *out++ = pending(s);
       asm volatile("mbarrier.inval.shared.b64 [%0];" :: "r"(b) : "memory");
     }
-    extern "C" __global__ void wrong(int what, unsigned long long* global) {
+    extern "C" __global__ void misuse(int what, unsigned long long* global) {
       __shared__ unsigned long long bar[2];
       unsigned b = address(bar);
       unsigned long long s;
@@ -250,22 +250,22 @@ TEST_CASE("a barrier's states, byte counts and what it must not be used for") {
   CHECK(std::vector<uint32_t>(found.begin(), found.begin() + 12) ==
         std::vector<uint32_t>{3, 0, 2, 0, 1, 1, 2, 1, 0, 0, 1, 2});
   const uint64_t global = runner.upload(std::vector<uint64_t>(1));
-  const auto wrong = [&](int what) {
-    return fault_text(runner.launch("wrong", {1, 1, 1}, {1, 1, 1}, 0, what, global));
+  const auto misuse = [&](int what) {
+    return fault_text(runner.launch("misuse", {1, 1, 1}, {1, 1, 1}, 0, what, global));
   };
-  CHECK(wrong(13) == "");
-  CHECK_THAT(wrong(0), StartsWith("uninitialised: a barrier was never initialised"));
-  CHECK_THAT(wrong(1), StartsWith("barrier: a barrier of no arrivals"));
-  CHECK_THAT(wrong(2), StartsWith("barrier: a barrier of no arrivals"));
-  CHECK_THAT(wrong(3), StartsWith("uninitialised: a barrier was never"));
-  CHECK_THAT(wrong(4), StartsWith("barrier: what is used as a barrier"));
-  CHECK_THAT(wrong(5), StartsWith("barrier: more arrivals"));
-  CHECK_THAT(wrong(6), StartsWith("barrier: an arrival that must not end"));
-  CHECK_THAT(wrong(7), StartsWith("illegal_access: an address that is not a multiple of the 8"));
-  CHECK_THAT(wrong(8), StartsWith("illegal_access: a barrier that is not in shared"));
-  CHECK_THAT(wrong(9), StartsWith("barrier: what is used as the state"));
-  CHECK_THAT(wrong(10), StartsWith("illegal_access: a write outside of shared"));
-  CHECK_THAT(wrong(11), StartsWith("barrier: more bytes"));
+  CHECK(misuse(13) == "");
+  CHECK_THAT(misuse(0), StartsWith("uninitialised: a barrier was never initialised"));
+  CHECK_THAT(misuse(1), StartsWith("barrier: a barrier of no arrivals"));
+  CHECK_THAT(misuse(2), StartsWith("barrier: a barrier of no arrivals"));
+  CHECK_THAT(misuse(3), StartsWith("uninitialised: a barrier was never"));
+  CHECK_THAT(misuse(4), StartsWith("barrier: what is used as a barrier"));
+  CHECK_THAT(misuse(5), StartsWith("barrier: more arrivals"));
+  CHECK_THAT(misuse(6), StartsWith("barrier: an arrival that must not end"));
+  CHECK_THAT(misuse(7), StartsWith("illegal_access: an address that is not a multiple of the 8"));
+  CHECK_THAT(misuse(8), StartsWith("illegal_access: a barrier that is not in shared"));
+  CHECK_THAT(misuse(9), StartsWith("barrier: what is used as the state"));
+  CHECK_THAT(misuse(10), StartsWith("illegal_access: a write outside of shared"));
+  CHECK_THAT(misuse(11), StartsWith("barrier: more bytes"));
 }
 
 TEST_CASE("a barrier that nobody completes ends at the limit of work; copies in flight have a limit") {
@@ -311,7 +311,7 @@ TEST_CASE(
   CHECK_THAT(
       lowered("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%rd0], %r1, [%r2];"),
       StartsWith("cp.async.bulk."));
-  for (const char* wrong : {
+  for (const char* invalid : {
            "cp.async.ca.shared.global [%r0], [%rd0], 5;",
            "cp.async.cg.shared.global [%r0], [%rd0], 8;",
            "cp.async.ca.shared.global [%r0], [%rd0], %r1;",
@@ -341,8 +341,8 @@ TEST_CASE(
            "mbarrier.pending_count.b64 %rd0, %rd1;",
            "mbarrier.pending_count.b64 %r0;",
        }) {
-    INFO(wrong);
-    CHECK(lowered(wrong) != "");
+    INFO(invalid);
+    CHECK(lowered(invalid) != "");
   }
 }
 

@@ -110,7 +110,7 @@ TEST_CASE("results in registers of another size are refused") {
     INFO(right);
     CHECK(lowered(right) == "");
   }
-  for (const char* wrong : {
+  for (const char* invalid : {
            "vote.sync.ballot.b32 %rd1, %p1, -1;",
            "vote.sync.any.pred %h1, %p1, -1;",
            "redux.sync.add.u32 %rd1, %r1, -1;",
@@ -127,8 +127,8 @@ TEST_CASE("results in registers of another size are refused") {
            "isspacep.shared %h1, %rd1;",
            "isspacep.shared %rd1, %rd1;",
        }) {
-    INFO(wrong);
-    CHECK(lowered(wrong) != "");
+    INFO(invalid);
+    CHECK(lowered(invalid) != "");
   }
 }
 

@@ -108,9 +108,9 @@ TEST_CASE("registers that may be read before they are written") {
   CHECK(range_of("setp.eq.s32 %p1, %r2, 0; @%p1 mov.b32 %r1, 5; mov.b32 %r3, %r1; ret;", "%r1")
             .may_be_unwritten);
   CHECK(range_of("add.s32 %r1, %r1, 1; ret;", "%r1").may_be_unwritten);
-  const std::string one_arm = "mov.pred %p1, 1; @%p1 bra L; mov.b32 %r1, 5; L: mov.b32 %r2, %r1; ret;";
-  CHECK(range_of(one_arm, "%r1").may_be_unwritten);
-  CHECK(range_of(one_arm, "%r1").end == 11);
+  const std::string one_branch = "mov.pred %p1, 1; @%p1 bra L; mov.b32 %r1, 5; L: mov.b32 %r2, %r1; ret;";
+  CHECK(range_of(one_branch, "%r1").may_be_unwritten);
+  CHECK(range_of(one_branch, "%r1").end == 11);
   const std::string both =
       "mov.pred %p1, 1; @%p1 bra L; mov.b32 %r1, 5; bra M; L: mov.b32 %r1, 6; M: mov.b32 %r2, %r1; ret;";
   CHECK_FALSE(range_of(both, "%r1").may_be_unwritten);

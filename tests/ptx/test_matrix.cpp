@@ -316,7 +316,7 @@ TEST_CASE("texts that name matrix operations wrongly are refused with a reason")
   };
   const std::string mma = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 ";
   CHECK(lowered(mma + "{%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f0,%f1,%f2,%f3};") == "");
-  for (const std::string& wrong : {
+  for (const std::string& invalid : {
            mma + "{%f0,%f1,%f2}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f0,%f1,%f2,%f3};",
            mma + "{%f0,%f1,%f2,%f3}, {%r0,%r1,%r2}, {%r4,%r5}, {%f0,%f1,%f2,%f3};",
            mma + "{%f0,%f1,%f2,%f3}, %r0, {%r4,%r5}, {%f0,%f1,%f2,%f3};",
@@ -356,8 +356,8 @@ TEST_CASE("texts that name matrix operations wrongly are refused with a reason")
            std::string("movmatrix.sync.aligned.m8n8.trans.b16 %rd0, %r0;"),
            std::string("movmatrix.sync.aligned.m8n8.trans.b16 %r0, %f0, %r1;"),
        }) {
-    INFO(wrong);
-    CHECK(lowered(wrong) != "");
+    INFO(invalid);
+    CHECK(lowered(invalid) != "");
   }
 }
 

@@ -1,5 +1,5 @@
-// Random programs give the same on the machine and as native code of this processor, however their lanes
-// part.
+// Random programs give the same on the PTX interpreter and as native code of this processor, however their
+// lanes part.
 #include <dlfcn.h>
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,7 +1,7 @@
 // Kernels with races and kernels without, of many kinds: tests/races/kernels/*.cu. Every kernel has the
 // parameters (int* in, int* out, int* scratch, int n), three buffers of n ints: `in` holds numbers from 0 to
 // 255, the others zeros. A line in front of it says what it is and how it is launched:
-//   //! racy GRID BLOCK [SHARED_BYTES] [cooperative] [-> words of what is told]
+//   //! racy GRID BLOCK [SHARED_BYTES] [cooperative] [-> words of what is reported]
 //   //! sound ...
 //   //! benign ...      a race that `in` and `out` do not depend on
 #include <algorithm>

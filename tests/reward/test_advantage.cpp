@@ -247,8 +247,8 @@ TEST_CASE("times that jitter by 1 % make small advantages under a floor") {
 TEST_CASE("binary rewards have the same advantages as ever, bit for bit") {
   struct Case {
     int members, correct;
-    double wrong, right;
-    double advantage_right, advantage_wrong;
+    double incorrect_reward, correct_reward;
+    double advantage_correct, advantage_incorrect;
   };
   // Written down before there was a floor.
   const Case cases[] = {{16, 1, 0, 1, 0x1.efbdeb14f4ed9p+1, -0x1.08654a2d4f6dbp-2},
@@ -259,13 +259,14 @@ TEST_CASE("binary rewards have the same advantages as ever, bit for bit") {
                         {3, 1, 0, 1, 0x1.6a09e667f3bccp+0, -0x1.6a09e667f3bcdp-1}};
   for (const Case& c : cases) {
     const RewardFunction reward = RewardFunction::from_text(
-        concat("rule: binary\nwrong: ", c.wrong, "\ncorrect: ", c.right), "reward.yaml");
-    std::vector<double> values(static_cast<size_t>(c.members), c.wrong);
-    std::fill_n(values.begin(), c.correct, c.right);
+        concat("rule: binary\nincorrect: ", c.incorrect_reward, "\ncorrect: ", c.correct_reward),
+        "reward.yaml");
+    std::vector<double> values(static_cast<size_t>(c.members), c.incorrect_reward);
+    std::fill_n(values.begin(), c.correct, c.correct_reward);
     const auto advantages =
         group_advantage({AdvantageKind::kZScore}, rewards(values), reward.min_deviation()).advantages;
-    CHECK(advantages.front() == c.advantage_right);
-    CHECK(advantages.back() == c.advantage_wrong);
+    CHECK(advantages.front() == c.advantage_correct);
+    CHECK(advantages.back() == c.advantage_incorrect);
   }
 }
 

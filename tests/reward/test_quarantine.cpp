@@ -62,9 +62,9 @@ TEST_CASE("extraordinary successes need a second verification") {
   CHECK(reason(impossible) == "speedup");
   // Failures and masked responses count as they are.
   CHECK_FALSE(q.needs_confirmation("t", "p", failure("compile", Outcome::kCandidateFault)));
-  Verdict wrong = success(9);
-  wrong.correct = false;
-  CHECK_FALSE(q.needs_confirmation("t", "p", wrong));
+  Verdict incorrect = success(9);
+  incorrect.correct = false;
+  CHECK_FALSE(q.needs_confirmation("t", "p", incorrect));
   Verdict unjudged = success(9);
   unjudged.outcome = Outcome::kInfrastructure;
   CHECK_FALSE(q.needs_confirmation("t", "p", unjudged));

@@ -60,9 +60,9 @@ std::string refusal(const std::string& yaml) {
 // One of each rule, with other than the default parameters, too.
 const char* const kRules[] = {
     "rule: binary",
-    "rule: binary\ncorrect: 2\nwrong: -1",
+    "rule: binary\ncorrect: 2\nincorrect: -1",
     "rule: milestone",
-    "rule: milestone\nwrong: 0\nmargin: 0.3\nfaster_than_both: 4",
+    "rule: milestone\nincorrect: 0\nmargin: 0.3\nfaster_than_both: 4",
     "rule: speedup",
     "rule: speedup\ncorrect: 0\nmin_speedup: 0\nmax_speedup: 100",
     "rule: profile",
@@ -178,9 +178,9 @@ TEST_CASE("profile: correctness and capped speed-up") {
   CHECK(value(profile, timed(0.4)) == Approx(1 + 0.4));
   CHECK(value(profile, graded(true, 5, 5)) == 1);  // not timed
   CHECK(value(profile, graded(false, 4, 5)) == 0);
-  Verdict wrong = timed(3);
-  wrong.correct = false;
-  CHECK(value(profile, wrong) == 0);
+  Verdict incorrect = timed(3);
+  incorrect.correct = false;
+  CHECK(value(profile, incorrect) == 0);
   CHECK(value(rule("rule: profile\nmin_speedup: 1.05"), timed(1.04)) == 1);
   CHECK(profile.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"correct", 1}, {"speedup", 2}});
 }
@@ -304,11 +304,11 @@ TEST_CASE("better programs never earn less") {
       correct.outcome = Outcome::kGraded;
       correct.correct = true;
       correct.fault_class.clear();
-      Verdict wrong = correct;
-      wrong.correct = false;
-      CHECK(value(function, correct) >= value(function, wrong));
+      Verdict incorrect = correct;
+      incorrect.correct = false;
+      CHECK(value(function, correct) >= value(function, incorrect));
       CHECK(value(function, correct) >= value(function, fault("compile")));
-      CHECK(value(function, wrong) >= value(function, fault("compile")));
+      CHECK(value(function, incorrect) >= value(function, fault("compile")));
       // More trials right, more speed.
       const int trials = 2 + static_cast<int>(random.below(6));
       const int passed = static_cast<int>(random.below(static_cast<uint64_t>(trials - 1)));
@@ -322,7 +322,8 @@ TEST_CASE("better programs never earn less") {
 }
 
 TEST_CASE("parameters of the rules are checked with their place") {
-  CHECK_THAT(refusal("rule: milestone\nwrong: 1"), ContainsSubstring("reward.yaml:2: wrong: must be less"));
+  CHECK_THAT(refusal("rule: milestone\nincorrect: 1"),
+             ContainsSubstring("reward.yaml:2: incorrect: must be less"));
   CHECK_THAT(refusal("rule: milestone\nfaster_than_eager: 0.5"),
              ContainsSubstring("reward.yaml:2: faster_than_eager: must not be less than 'correct'"));
   CHECK_THAT(refusal("rule: milestone\nfaster_than_both: 1.5"),

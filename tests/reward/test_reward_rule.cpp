@@ -66,8 +66,8 @@ TEST_CASE("binary: 1 for correct, 0 for everything else") {
   CHECK(reward.terms == std::vector<RewardTerm>{{"correct", 1}});
   CHECK_FALSE(reward.masked);
 
-  const RewardFunction other =
-      RewardFunction::from_text("rule: binary\ncorrect: 2\nwrong: -1", "reward.yaml", VerdictOrigin::kStored);
+  const RewardFunction other = RewardFunction::from_text("rule: binary\ncorrect: 2\nincorrect: -1",
+                                                         "reward.yaml", VerdictOrigin::kStored);
   CHECK(value(other, graded(true)) == 2);
   CHECK(value(other, graded(false)) == -1);
 }
@@ -83,9 +83,9 @@ TEST_CASE("speedup: a part for correctness and the capped speed-up above the mar
   CHECK(value(speedup, timed(1000)) == 3.3);
   CHECK(value(speedup, graded(true)) == 0.3);  // not timed
   CHECK(value(speedup, graded(false)) == 0);
-  Verdict wrong_and_fast = timed(3);
-  wrong_and_fast.correct = false;
-  CHECK(value(speedup, wrong_and_fast) == 0);
+  Verdict incorrect_and_fast = timed(3);
+  incorrect_and_fast.correct = false;
+  CHECK(value(speedup, incorrect_and_fast) == 0);
   CHECK(speedup.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"correct", 0.3}, {"speedup", 2}});
 }
 
@@ -244,8 +244,11 @@ TEST_CASE("unknown rules and parameters are refused with their place") {
              ContainsSubstring("reward.yaml:2: unknown key corect; did you mean correct?"));
   CHECK_THAT(refusal("rule: binary\nmax_speedup: 3"),
              ContainsSubstring("reward.yaml:2: unknown key max_speedup"));
-  CHECK_THAT(refusal("rule: binary\nwrong: 1"),
-             ContainsSubstring("reward.yaml:2: wrong: must be less than 'correct'"));
+  CHECK_THAT(refusal("rule: binary\nincorrect: 1"),
+             ContainsSubstring("reward.yaml:2: incorrect: must be less than 'correct'"));
+  for (const char* rule : {"binary", "milestone"})
+    CHECK_THAT(refusal(concat("rule: ", rule, "\nwrong: -1")),
+               ContainsSubstring("reward.yaml:2: unknown key wrong; it is called incorrect now"));
   CHECK_THAT(refusal("rule: binary\ncorrect: .inf"),
              ContainsSubstring("reward.yaml:2: correct: expected a number"));
   CHECK_THAT(refusal("rule: speedup\nmax_speedup: 1"),

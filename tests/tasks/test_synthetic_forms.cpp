@@ -197,36 +197,36 @@ TEST_CASE("what is not of the grammar, or lacks a part, has no technique", "[for
   CHECK_FALSE(read_technique(default_tasks().train.front().pytorch_code));
 }
 
-TEST_CASE("forms that would read beyond a row or the input, or race, are not right", "[forms]") {
+TEST_CASE("forms that would read beyond a row or the input, or race, are not correct", "[forms]") {
   const std::vector<ChainStep> elements = {step("relu"), step("cos")}, row = {step("relu"), step("add_row")},
                                sum = {step("relu"), step("sum")}, reduced = {step("sum"), step("tanh")},
                                softmax = {step("relu"), step("softmax")},
                                stencil = {step("relu"), step("max3")};
-  CHECK(is_right(elements, {.fused = true, .width = 4}, {8, 33}));
-  CHECK_FALSE(is_right(elements, {.fused = true, .width = 4}, {7, 33}));
-  CHECK_FALSE(is_right(elements, {.fused = true, .map = PackMap::kRow, .width = 4}, {8, 33}));
-  CHECK_FALSE(is_right(row, {.fused = true, .width = 4}, {8, 33}));
-  CHECK_FALSE(is_right(stencil, {.fused = true, .width = 4}, {8, 33}));
-  CHECK(is_right(elements, {.map = PackMap::kUnchecked, .width = 4, .threads = 64}, {64, 64}));
-  CHECK_FALSE(is_right(elements, {.map = PackMap::kUnchecked, .width = 4, .threads = 64}, {24, 48 - 1}));
-  CHECK_FALSE(is_right(stencil, {.map = PackMap::kStride, .tiled = true}, {64, 64}));
-  CHECK_FALSE(is_right(elements, {.tiled = true}, {64, 64}));
+  CHECK(is_correct(elements, {.fused = true, .width = 4}, {8, 33}));
+  CHECK_FALSE(is_correct(elements, {.fused = true, .width = 4}, {7, 33}));
+  CHECK_FALSE(is_correct(elements, {.fused = true, .map = PackMap::kRow, .width = 4}, {8, 33}));
+  CHECK_FALSE(is_correct(row, {.fused = true, .width = 4}, {8, 33}));
+  CHECK_FALSE(is_correct(stencil, {.fused = true, .width = 4}, {8, 33}));
+  CHECK(is_correct(elements, {.map = PackMap::kUnchecked, .width = 4, .threads = 64}, {64, 64}));
+  CHECK_FALSE(is_correct(elements, {.map = PackMap::kUnchecked, .width = 4, .threads = 64}, {24, 48 - 1}));
+  CHECK_FALSE(is_correct(stencil, {.map = PackMap::kStride, .tiled = true}, {64, 64}));
+  CHECK_FALSE(is_correct(elements, {.tiled = true}, {64, 64}));
   const auto rows = [](Lanes lanes, RowReduction reduction, int threads = 128) {
     return Form{.fused = true, .threads = threads, .lanes = lanes, .reduction = reduction};
   };
-  CHECK(is_right(sum, rows(Lanes::kOne, RowReduction::kNone), {64, 16}));
-  CHECK_FALSE(is_right(sum, rows(Lanes::kEight, RowReduction::kNone), {64, 16}));
-  CHECK(is_right(sum, rows(Lanes::kBlock, RowReduction::kShuffle, 32), {64, 16}));
-  CHECK_FALSE(is_right(sum, rows(Lanes::kBlock, RowReduction::kShuffle), {64, 16}));
-  CHECK_FALSE(is_right(sum, rows(Lanes::kWarp, RowReduction::kWarps), {64, 16}));
-  CHECK_FALSE(is_right(sum, {.fused = true, .threads = 128, .passes = SoftmaxPasses::kKeep}, {64, 16}));
-  CHECK_FALSE(is_right(elements, rows(Lanes::kEight, RowReduction::kTree), {64, 64}));
-  CHECK_FALSE(is_right(reduced, {.width = 4}, {50, 8}));
-  CHECK(is_right(reduced, {.fused = true, .width = 4}, {50, 8}));
+  CHECK(is_correct(sum, rows(Lanes::kOne, RowReduction::kNone), {64, 16}));
+  CHECK_FALSE(is_correct(sum, rows(Lanes::kEight, RowReduction::kNone), {64, 16}));
+  CHECK(is_correct(sum, rows(Lanes::kBlock, RowReduction::kShuffle, 32), {64, 16}));
+  CHECK_FALSE(is_correct(sum, rows(Lanes::kBlock, RowReduction::kShuffle), {64, 16}));
+  CHECK_FALSE(is_correct(sum, rows(Lanes::kWarp, RowReduction::kWarps), {64, 16}));
+  CHECK_FALSE(is_correct(sum, {.fused = true, .threads = 128, .passes = SoftmaxPasses::kKeep}, {64, 16}));
+  CHECK_FALSE(is_correct(elements, rows(Lanes::kEight, RowReduction::kTree), {64, 64}));
+  CHECK_FALSE(is_correct(reduced, {.width = 4}, {50, 8}));
+  CHECK(is_correct(reduced, {.fused = true, .width = 4}, {50, 8}));
   Form keep = rows(Lanes::kEight, RowReduction::kTree);
   keep.passes = SoftmaxPasses::kKeep;
-  CHECK(is_right(softmax, keep, {64, 32}));
-  CHECK_FALSE(is_right(softmax, keep, {64, 33}));
+  CHECK(is_correct(softmax, keep, {64, 32}));
+  CHECK_FALSE(is_correct(softmax, keep, {64, 33}));
 }
 
 TEST_CASE("softmax joins twice through shared memory, with a barrier between; a sum needs none", "[forms]") {

@@ -83,10 +83,10 @@ TEST_CASE("who is faster is said only if it is known") {
   CHECK(order_of(estimate_ratio(window(1, 0.10, 0.11, kQuiet))) == Order::kFaster);
   CHECK(order_of(estimate_ratio(window(1, 0.11, 0.10, kQuiet))) == Order::kSlower);
   CHECK(order_of({}) == Order::kUnknown);
-  int wrong = 0;
+  int decided = 0;
   for (uint64_t seed = 0; seed < 200; ++seed)
-    wrong += order_of(estimate_ratio(window(seed, 0.1, 0.1, {.of_window = 0}))) != Order::kUnknown;
-  CHECK(wrong <= 20);
+    decided += order_of(estimate_ratio(window(seed, 0.1, 0.1, {.of_window = 0}))) != Order::kUnknown;
+  CHECK(decided <= 20);
 }
 
 TEST_CASE("a speed-up varies by less than 2 % over 20 windows, also while the device slows down") {

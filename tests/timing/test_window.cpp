@@ -15,7 +15,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 struct Played {
-  std::string log;  // "P" prepares, "T" is timed, "C" is checked, with the party's letter and the draw
+  std::string log;  // "P" prepares, "T" is timed, "C" is checked, with the party's letter and the test input
   size_t call = 0;  // of the candidate
   double now_s = 0;
   int health_asked = 0;
@@ -24,10 +24,10 @@ struct Played {
 
 struct Player : TimedParty {
   Player(Played& played, char letter, double ms) : played(played), letter(letter), ms(ms) {}
-  Fault prepare(size_t draw) override {
+  Fault prepare(size_t test_input) override {
     if (++begun == fails_to_begin_at) return failure;
-    played.log += std::string(" P") + letter + std::to_string(draw);
-    prepared = draw;
+    played.log += std::string(" P") + letter + std::to_string(test_input);
+    prepared = test_input;
     ++played.unready;
     return {};
   }
@@ -39,7 +39,7 @@ struct Player : TimedParty {
   Fault time(TimedCall& call) override {
     played.log += std::string(" T") + letter;
     CHECK(played.unready == 0);
-    const double takes_ms = ms * (time_of_draw ? time_of_draw(prepared) : 1);
+    const double takes_ms = ms * (time_of_input ? time_of_input(prepared) : 1);
     played.now_s += takes_ms / 1e3;
     call.event_ms = takes_ms * (1 + 0.002 * noise.normal());
     call.host_ms = call.event_ms + gap_ms;
@@ -52,7 +52,7 @@ struct Player : TimedParty {
   double ms, gap_ms = 0.005, ready_s = 0;
   size_t prepared = 0, calls = 0, fails_at = 0, begun = 0, fails_to_begin_at = 0;
   Fault failure;
-  std::function<double(size_t)> time_of_draw = {};  // as a share of ms
+  std::function<double(size_t)> time_of_input = {};  // as a share of ms
   RandomStream noise{7};
 };
 
@@ -69,12 +69,12 @@ struct Stage {
   WindowResult run(bool both = false, std::stop_token stop = {}) {
     WindowSetting setting{.candidate = &candidate,
                           .baselines = {&eager},
-                          .draws = 2,
+                          .test_inputs = 2,
                           .check =
-                              [this](size_t draw) {
-                                played.log += " C" + std::to_string(draw);
+                              [this](size_t test_input) {
+                                played.log += " C" + std::to_string(test_input);
                                 ++played.call;
-                                return check(draw);
+                                return check(test_input);
                               },
                           .health = [this] { return health(played.health_asked++); },
                           .random = [this] { return random.next(); },
@@ -87,7 +87,7 @@ struct Stage {
 
 }  // namespace
 
-TEST_CASE("both sides are prepared with one draw, timed in changing order, and the answer is checked") {
+TEST_CASE("both sides are prepared with one test input, timed in changing order, and the answer is checked") {
   Stage stage;
   const WindowResult result = stage.run();
   REQUIRE(result.end.reason == "");
@@ -110,37 +110,38 @@ TEST_CASE("both sides are prepared with one draw, timed in changing order, and t
     CHECK(round[3] == round[7]);
     CHECK(round.substr(kCheck, 2) == " C");
     if (!last.empty()) {
-      CHECK(round[3] != last[3]);  // another draw
+      CHECK(round[3] != last[3]);  // another test input
       CHECK(round[kCheck + 2] == last[3]);
     }
     last = round;
-    rounds.insert(last.erase(kCheck, 3));  // the check's draw is that of the round before
+    rounds.insert(last.erase(kCheck, 3));  // the check's test input is that of the round before
   }
-  CHECK(rounds.size() == 4);  // two draws, two orders
+  CHECK(rounds.size() == 4);  // two test inputs, two orders
   CHECK(result.health.least_sm_mhz == 1800);
   CHECK(result.health.most_tenants == 3);
 }
 
 TEST_CASE("an answer that is incorrect in any timed call, warm-up included, ends the window as a fault") {
-  for (const size_t wrong_at : {1u, 2u, 9u}) {
+  for (const size_t incorrect_at : {1u, 2u, 9u}) {
     Stage stage;
     stage.check = [&](size_t) {
-      return stage.played.call == wrong_at ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
+      return stage.played.call == incorrect_at ? Fault::of_program(FaultClass::kWrongValue, "wrong")
+                                               : Fault{};
     };
     const WindowResult result = stage.run();
     CHECK(result.end.blame == Fault::Blame::kProgram);
     CHECK(result.end.is(FaultClass::kWrongValue));
-    CHECK(stage.played.call == wrong_at);
+    CHECK(stage.played.call == incorrect_at);
   }
 }
 
-TEST_CASE("an answer kept from the call before is never that of this call's draw") {
+TEST_CASE("an answer kept from the call before is never that of this call's test input") {
   Stage stage;
   // What it computes for its first inputs it gives again and again.
   std::optional<size_t> kept;
-  stage.check = [&](size_t draw) {
-    if (!kept) kept = draw;
-    return *kept == draw ? Fault{} : Fault::of_program(FaultClass::kWrongValue, "stale");
+  stage.check = [&](size_t test_input) {
+    if (!kept) kept = test_input;
+    return *kept == test_input ? Fault{} : Fault::of_program(FaultClass::kWrongValue, "stale");
   };
   CHECK(stage.run().end.reason == "stale");
   CHECK(stage.played.call == 2);
@@ -165,24 +166,25 @@ TEST_CASE("a baseline's failure is the verifier's, a candidate's its own") {
 
 TEST_CASE(
     "whoever has begun to prepare is waited for, and an incorrect answer is reported whatever else fails") {
-  for (const bool wrong : {true, false}) {
+  for (const bool incorrect : {true, false}) {
     Stage stage;
     stage.eager.fails_to_begin_at = 3;
     stage.eager.failure = Fault::infrastructure("gone");
     stage.check = [&](size_t) {
-      return wrong && stage.played.call == 2 ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
+      return incorrect && stage.played.call == 2 ? Fault::of_program(FaultClass::kWrongValue, "wrong")
+                                                 : Fault{};
     };
-    CHECK(stage.run().end.reason == (wrong ? "wrong" : "gone"));
+    CHECK(stage.run().end.reason == (incorrect ? "wrong" : "gone"));
     CHECK(stage.played.call == 2);  // of the two answers that there were
     CHECK(stage.played.unready == 0);
   }
-  Stage wrong;
-  wrong.check = [&](size_t) {
-    return wrong.played.call == 4 ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
+  Stage incorrect;
+  incorrect.check = [&](size_t) {
+    return incorrect.played.call == 4 ? Fault::of_program(FaultClass::kWrongValue, "wrong") : Fault{};
   };
-  CHECK(wrong.run().end.reason == "wrong");
-  CHECK(wrong.played.unready == 0);
-  CHECK(wrong.candidate.calls == 4);
+  CHECK(incorrect.run().end.reason == "wrong");
+  CHECK(incorrect.played.unready == 0);
+  CHECK(incorrect.candidate.calls == 4);
 }
 
 TEST_CASE("a throttled window is repeated, and after the third there is no time") {
@@ -257,7 +259,7 @@ TEST_CASE(
     "a program whose time depends on its inputs is correct and has none, unless the device was to blame") {
   for (const bool throttled : {false, true}) {
     Stage stage;
-    stage.candidate.time_of_draw = [](size_t draw) { return draw == 0 ? 1.0 : 1.5; };
+    stage.candidate.time_of_input = [](size_t test_input) { return test_input == 0 ? 1.0 : 1.5; };
     if (throttled)
       stage.health = [](int) { return DeviceHealth{.known = true, .reasons = kHardwareThermal}; };
     const WindowResult result = stage.run();
@@ -273,7 +275,9 @@ TEST_CASE(
 
 TEST_CASE("a ratio that others have disturbed is known by the next window, behind a rest") {
   Stage stage;
-  stage.candidate.time_of_draw = [&](size_t draw) { return stage.rests == 0 && draw == 0 ? 1.5 : 1.0; };
+  stage.candidate.time_of_input = [&](size_t test_input) {
+    return stage.rests == 0 && test_input == 0 ? 1.5 : 1.0;
+  };
   const WindowResult result = stage.run();
   REQUIRE_FALSE(result.end);
   CHECK(result.unsteady == "");
@@ -284,14 +288,14 @@ TEST_CASE("a ratio that others have disturbed is known by the next window, behin
 TEST_CASE("a window whose sides have changed their speed is repeated at once, but for the last") {
   Stage always;
   int calls = 0;
-  always.candidate.time_of_draw = [&](size_t) { return std::pow(1.05, calls++); };
+  always.candidate.time_of_input = [&](size_t) { return std::pow(1.05, calls++); };
   const WindowResult changing = always.run();
   CHECK(changing.windows == 3);
   CHECK(always.rests == 1);
   CHECK_THAT(changing.unsteady, ContainsSubstring("changed its speed"));
   Stage stage;
   int call = 0;
-  stage.candidate.time_of_draw = [&](size_t) { return ++call > 12 ? 1.0 : 1.5; };
+  stage.candidate.time_of_input = [&](size_t) { return ++call > 12 ? 1.0 : 1.5; };
   const WindowResult result = stage.run();
   REQUIRE_FALSE(result.end);
   CHECK(result.windows == 2);

@@ -60,7 +60,7 @@ TEST_CASE("a trace is read, written and read again") {
   CHECK(trace.value().buffer_bytes() == 336);
   CHECK(trace.value().output_layout().leaves.size() == 2);
   CHECK(trace.value().output_layout().leaves[1].offset_bytes == 128);
-  CHECK(trace.value().output_layout().draw_bytes == 192);
+  CHECK(trace.value().output_layout().total_bytes == 192);
   const auto again = Trace::decode(trace.value().encode());
   REQUIRE(again.ok());
   CHECK(again.value().encode() == trace.value().encode());
@@ -186,7 +186,7 @@ TEST_CASE("input layouts") {
   REQUIRE(layout.value().leaves.size() == 2);
   CHECK(layout.value().leaves[0].bytes == 48);
   CHECK(layout.value().leaves[1].offset_bytes == 64);
-  CHECK(layout.value().draw_bytes == 128);
+  CHECK(layout.value().total_bytes == 128);
   CHECK(encode_inputs(layout.value(), {{std::string(48, 'a'), std::string(5, 'b')}}).value().size() == 128);
   CHECK_FALSE(encode_inputs(layout.value(), {{std::string(47, 'a'), std::string(5, 'b')}}).ok());
   CHECK_FALSE(encode_inputs(layout.value(), {{std::string(48, 'a')}}).ok());

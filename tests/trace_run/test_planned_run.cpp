@@ -39,11 +39,11 @@ Planned execute(const json& frame, bool is_cheap, std::optional<Breach> breach =
   LoggedDevice device(trace);
   device.breach = breach;
   TraceRun run(device, program.value(), trace, calls, {.max_bytes = 1024});
-  const json asked{{"draw", 0}, {"repeat_draws", std::vector<int>(trace.repeats.size(), 1)}};
-  const std::string draws[] = {"1234" + std::string(60, '\0'), "5678" + std::string(60, '\0')};
+  const json asked{{"test_input", 0}, {"repeat_inputs", std::vector<int>(trace.repeats.size(), 1)}};
+  const std::string test_inputs[] = {"1234" + std::string(60, '\0'), "5678" + std::string(60, '\0')};
   Planned planned;
   PlannedRun planned_run(run, trace, asked,
-                         {.inputs = [&](size_t draw) { return CallInputs(draws[draw]); },
+                         {.inputs = [&](size_t test_input) { return CallInputs(test_inputs[test_input]); },
                           .write =
                               [&](const void* bytes, size_t size) {
                                 if (size > 0)

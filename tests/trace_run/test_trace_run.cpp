@@ -38,7 +38,7 @@ struct LoggedRun {
     return CallInputs(drawn);
   }
   std::string outputs() {
-    std::string bytes(trace.output_layout().draw_bytes, '\0');
+    std::string bytes(trace.output_layout().total_bytes, '\0');
     REQUIRE_FALSE(run.store_outputs(reinterpret_cast<std::byte*>(bytes.data()), nullptr));
     return bytes.substr(0, 4);
   }

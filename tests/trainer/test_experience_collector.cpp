@@ -97,15 +97,15 @@ TEST_CASE("a step reports how far a task's rewards differ, and how many correct 
   const TemporaryFolder folder;
   Rank rank(alone, folder, known);
   const CollectedStep step = rank.collector.collect(prompted(tasks), 7, 0);
-  std::map<std::string, std::set<std::string>> right;
+  std::map<std::string, std::set<std::string>> correct;
   std::map<std::string, std::vector<double>> rewards;
   for (const Episode& episode : step.log) {
     if (episode.last().is_correct())
-      right[episode.task_id].insert(extract_program(episode.last().rollout.text));
+      correct[episode.task_id].insert(extract_program(episode.last().rollout.text));
     if (!episode.reward.masked) rewards[episode.task_id].push_back(episode.reward.value);
   }
   double distinct = 0;
-  for (const auto& [task, programs] : right) distinct += static_cast<double>(programs.size());
+  for (const auto& [task, programs] : correct) distinct += static_cast<double>(programs.size());
   CHECK(distinct > 0);
   CHECK(step.figures[Figure::kUniqueCorrect] == distinct / 5);
   bool any = false;
@@ -232,7 +232,7 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
     CHECK(rewards_of(step) == rewards_of(alone));
 
   // Right responses that came to an end, by task.
-  std::map<std::string, std::set<std::vector<int64_t>>> right, any;
+  std::map<std::string, std::set<std::vector<int64_t>>> correct, any;
   std::map<std::string, std::pair<double, double>> sums;
   for (const Episode& episode : alone.generated) {
     if (episode.reward.masked) continue;
@@ -241,23 +241,23 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
     if (episode.is_truncated()) continue;
     const auto tokens = response_tokens(episode.last().rollout).response;
     any[episode.task_id].insert(tokens);
-    if (episode.last().is_correct()) right[episode.task_id].insert(tokens);
+    if (episode.last().is_correct()) correct[episode.task_id].insert(tokens);
   }
   size_t best = 0;
   for (const GroupOutcome& outcome : alone.group_outcomes) {
     REQUIRE(outcome.reward);
     const auto [sum, count] = sums.at(outcome.task_id);
     CHECK_THAT(outcome.reward->mean, Catch::Matchers::WithinAbs(sum / count, 1e-12));
-    CHECK(outcome.reward->best.has_value() == right.contains(outcome.task_id));
+    CHECK(outcome.reward->best.has_value() == correct.contains(outcome.task_id));
     if (!outcome.reward->best) continue;
     ++best;
     CHECK(outcome.reward->best->reward == 1);
-    CHECK(right.at(outcome.task_id).contains(outcome.reward->best->tokens.response));
+    CHECK(correct.at(outcome.task_id).contains(outcome.reward->best->tokens.response));
   }
   CHECK(best > 0);
 
   // The control keeps what is imitated apart from what rewards say.
-  bool wrong = false;
+  bool has_incorrect = false;
   for (uint64_t key = 1; key <= 6; ++key) {
     const auto shuffled = scored(
         1, {.samples_per_task = 4, .scoring = {.advantage = {.shuffled = true}, .imitates = true}}, key)[0];
@@ -266,10 +266,10 @@ TEST_CASE("where a stage imitates, ranks tell each group's best response") {
         const auto& shown = outcome.reward->best->tokens.response;
         CHECK(any.at(outcome.task_id).contains(shown));
         CHECK((outcome.reward->mean == 0 && outcome.reward->best->reward == 1));
-        wrong |= !right[outcome.task_id].contains(shown);
+        has_incorrect |= !correct[outcome.task_id].contains(shown);
       }
   }
-  CHECK(wrong);
+  CHECK(has_incorrect);
 }
 
 TEST_CASE("a rank that cannot generate ends the step on all ranks with its reason") {

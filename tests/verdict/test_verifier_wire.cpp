@@ -222,7 +222,7 @@ TEST_CASE("policies of sizes have names of their own, on the wire as well") {
   for (const SizePolicy size :
        {SizePolicy::kOpen, SizePolicy::kFitting, SizePolicy::kOwn, SizePolicy::kReduced})
     for (const SpecialisedPolicy specialised :
-         {SpecialisedPolicy::kOpen, SpecialisedPolicy::kWrong, SpecialisedPolicy::kMask}) {
+         {SpecialisedPolicy::kOpen, SpecialisedPolicy::kIncorrect, SpecialisedPolicy::kMask}) {
       CHECK(parse_size_policy(to_string(size)) == size);
       CHECK(parse_specialised_policy(to_string(specialised)) == specialised);
       VerificationRequest request;
@@ -253,7 +253,7 @@ TEST_CASE("a protocol's open ends are filled in, and unequal protocols read diff
                              .trials = 7,
                              .measure_time = false,
                              .size = SizePolicy::kFitting,
-                             .specialised = SpecialisedPolicy::kWrong});
+                             .specialised = SpecialisedPolicy::kIncorrect});
   CHECK(VerificationProtocol{}.or_else(kDefaultProtocol) == kDefaultProtocol);
   CHECK(given.or_else({.measure_time = true}).measure_time);
   CHECK(to_string(kDefaultProtocol) == "tolerance profile, 4 trials, size fitting, specialised wrong");

@@ -21,7 +21,7 @@ struct EvaluatedResponse {
   std::string graded_at;  // sizes of the inputs, as in a verdict; empty if it was not compared
   bool truncated = false;
   int64_t tokens = 0;  // up to its end
-  // Of a correct program; 0 and empty where no times are told. A speed-up that cannot be trusted is 0.
+  // Of a correct program; 0 and empty where there are no times. A speed-up that cannot be trusted is 0.
   double speedup = 0;  // over eager PyTorch
   double candidate_ms = 0, eager_ms = 0;
   std::string clock;      // of the times: kModelClock if they are modelled

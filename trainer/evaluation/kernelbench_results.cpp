@@ -241,7 +241,7 @@ std::string summary_table(const KernelBenchSummary& s) {
                     " problems; speed-ups geometric means over correct programs\n");
   } else {
     table += concat("shares are of all ", s.problems,
-                    " problems; no correct program has times, so fast_p is not told\n");
+                    " problems; no correct program has times, so fast_p is not printed\n");
   }
   if (s.missing > 0) table += concat(s.missing, " problems have no program\n");
   if (s.ungraded > 0)

@@ -69,7 +69,7 @@ class ControlPlane {
 // "rank 3", "ranks 1, 4".
 std::string rank_list(const std::vector<int>& ranks);
 
-// An error that every rank throws with the same message: it is told once, and nobody is left waiting.
+// An error that every rank throws with the same message: it is logged once, and nobody is left waiting.
 class SharedError : public Error {
  public:
   using Error::Error;

@@ -16,7 +16,7 @@ bool starts_with(std::string_view text, std::string_view prefix) {
 struct Feature {
   std::string_view name, reason;
 };
-// What device code can use is for the device's compiler and the machine to say.
+// What device code can use is for the device's compiler and the PTX interpreter to say.
 constexpr Feature kUnsupported[] = {{"cudaTextureObject_t", "textures"},
                                     {"cudaSurfaceObject_t", "surfaces"},
                                     {"cuLaunchKernel", "the driver API"},

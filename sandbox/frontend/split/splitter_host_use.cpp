@@ -14,7 +14,7 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-// The first is what a program is told; each costs a count of lines.
+// The first is what a program's diagnostics say; each costs a count of lines.
 constexpr size_t kMostIssues = 16;
 
 // CUDA Programming Guide: device code has no exceptions; a variable that is const may be read in device code

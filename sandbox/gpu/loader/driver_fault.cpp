@@ -31,7 +31,7 @@ constexpr Meaning kMeanings[] = {
     {717, FaultPlace::kKernel, FaultClass::kIllegalAccess,
      "an access to another address space than the address's"},
     {718, FaultPlace::kKernel, FaultClass::kIllegalAccess, "a jump or a call to where no code is"},
-    // What accesses end in has numbers of its own; this is what `trap` is told as (seen on an H200).
+    // What accesses end in has numbers of its own; this is how `trap` is reported (seen on an H200).
     {719, FaultPlace::kKernel, FaultClass::kTrap, "a trap, or another exception that ends a kernel"}};
 
 const Meaning* find(int code) {

@@ -1,5 +1,5 @@
-// Buffers in one allocation on a device (memory_layout.h). What nobody wrote holds poison, as in the PTX
-// machine's memory (ptx::kPoisonWord), guard bands too: what kernels write there is found afterwards. Owns
+// Buffers in one allocation on a device (memory_layout.h). Uninitialised memory holds poison, as in the PTX
+// interpreter's (ptx::kPoisonWord), guard bands too: what kernels write there is found afterwards. Owns
 // the allocation, which is wiped before it is given back. Not thread-safe; throws DriverError.
 #pragma once
 #include <vector>

@@ -95,16 +95,16 @@ class Window {
     return false;
   }
 
-  size_t draw_of(size_t number) {
-    // Every draw as often, in a new order each time round, and none twice in a row.
-    if (number % setting_.draws == 0) {
-      const size_t last = order_.empty() ? setting_.draws : order_.back();
-      order_.resize(setting_.draws);
+  size_t test_input_of(size_t number) {
+    // Every test input as often, in a new order each time round, and none twice in a row.
+    if (number % setting_.test_inputs == 0) {
+      const size_t last = order_.empty() ? setting_.test_inputs : order_.back();
+      order_.resize(setting_.test_inputs);
       std::iota(order_.begin(), order_.end(), size_t{0});
       shuffle(order_);
       if (order_.front() == last) std::swap(order_.front(), order_.back());
     }
-    return order_[number % setting_.draws];
+    return order_[number % setting_.test_inputs];
   }
 
   template <class T>
@@ -115,22 +115,22 @@ class Window {
   // What was answered last, once.
   Fault check_last() {
     if (!unchecked_) return {};
-    const size_t draw = *unchecked_;
+    const size_t test_input = *unchecked_;
     unchecked_.reset();
     const double begin = setting_.seconds();
-    Fault checked = setting_.check(draw);
+    Fault checked = setting_.check(test_input);
     parts_.check_s += setting_.seconds() - begin;
     return checked;
   }
 
   // While they prepare, the answer before is checked. Whoever has begun is waited for in any case, and a
   // wrong answer is the candidate's fault whatever else fails.
-  bool prepare(size_t draw) {
+  bool prepare(size_t test_input) {
     const double begin = setting_.seconds(), checked_before_s = parts_.check_s;
     std::vector<TimedParty*> begun;
     bool ready = true;
     for (TimedParty* party : parties_) {
-      ready = good(party->prepare(draw), party);
+      ready = good(party->prepare(test_input), party);
       if (!ready) break;
       begun.push_back(party);
     }
@@ -144,8 +144,8 @@ class Window {
   }
 
   bool time_round(size_t number) {
-    const size_t draw = draw_of(number);
-    if (!prepare(draw)) return false;
+    const size_t test_input = test_input_of(number);
+    if (!prepare(test_input)) return false;
     std::vector<size_t> order(parties_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     shuffle(order);
@@ -159,7 +159,7 @@ class Window {
       if (!good(parties_[i]->time(calls[i]), parties_[i])) return false;
       (i == 0 ? parts_.candidate_s : parts_.baselines_s) += setting_.seconds() - begin;
     }
-    unchecked_ = draw;
+    unchecked_ = test_input;
     if (number < options_.warm_up) return true;
     for (size_t k = 0; k < pairs_.size(); ++k)
       pairs_[k].push_back({calls[0].event_ms, calls[k + 1].event_ms});
@@ -186,8 +186,8 @@ class Window {
   WindowParts& parts_;
   const std::stop_token stop_;
   std::vector<TimedParty*> parties_;
-  std::vector<size_t> order_;        // of draws
-  std::optional<size_t> unchecked_;  // the draw of the answer that nobody has looked at yet
+  std::vector<size_t> order_;        // of test inputs
+  std::optional<size_t> unchecked_;  // the test input of the answer that nobody has looked at yet
   std::vector<std::vector<Pair>> pairs_;
   std::vector<std::vector<double>> events_ms_, gaps_ms_;  // of each party
   HealthSummary health_;
@@ -211,7 +211,8 @@ void HealthSummary::add(const DeviceHealth& health) {
 }
 
 WindowResult conduct(const WindowSetting& setting, const WindowOptions& options, std::stop_token stop) {
-  BICRL_CHECK(setting.draws >= 2 && !setting.baselines.empty(), "a window of one draw, or of one side");
+  BICRL_CHECK(setting.test_inputs >= 2 && !setting.baselines.empty(),
+              "a window of one test input, or of one side");
   WindowResult result;
   while (true) {
     Window window(setting, options, result.parts, stop);

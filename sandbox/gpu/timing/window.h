@@ -1,6 +1,7 @@
-// A window in which a candidate and its baselines are timed in turns: the same draw for all, prepared before
-// the clock runs, in an order that nobody can foresee, and what the candidate answered is checked before it
-// is timed again. Knows no device: parties, clocks and health come from outside. Not thread-safe; blocks.
+// A window in which a candidate and its baselines are timed in turns: the same test input for all, prepared
+// before the clock runs, in an order that nobody can foresee, and what the candidate answered is checked
+// before it is timed again. Knows no device: parties, clocks and health come from outside. Not thread-safe;
+// blocks.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -25,10 +26,10 @@ struct TimedCall {
 class TimedParty {
  public:
   virtual ~TimedParty() = default;
-  // Everything as if nothing had run before, with that draw's inputs: begins with it, so that parties do it
+  // Everything as if nothing had run before, on that test input: begins with it, so that parties do it
   // side by side, and await_ready() waits for it. Nobody is timed before all are ready. A fault of the
   // program is the party's own, and of a baseline nobody's but the verifier's.
-  virtual Fault prepare(size_t draw) = 0;
+  virtual Fault prepare(size_t test_input) = 0;
   virtual Fault await_ready() { return {}; }
   virtual Fault time(TimedCall& call) = 0;
 };
@@ -44,10 +45,10 @@ struct WindowOptions {
 struct WindowSetting {
   TimedParty* candidate = nullptr;
   std::vector<TimedParty*> baselines;  // at least one: the first decides when it is enough
-  size_t draws = 0;                    // at least two, so that an answer kept from the last call is wrong
+  size_t test_inputs = 0;              // at least two, so that an answer kept from the last call is wrong
   // Compares what the candidate answered in the call that was timed last: while parties prepare the next one,
   // as it takes the host as long as that does.
-  std::function<Fault(size_t draw)> check;
+  std::function<Fault(size_t test_input)> check;
   std::function<DeviceHealth()> health;
   std::function<uint64_t()> random;  // secret
   // Before a further window, when so many were of no use: where the device is to blame, and before the last.

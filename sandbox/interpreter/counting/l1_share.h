@@ -9,9 +9,9 @@ namespace bicrl {
 class L1Share {
  public:
   static constexpr uint64_t kLineBytes = 128;
-  static constexpr uint64_t kSets = 64, kWays = 4;
+  static constexpr uint64_t kSets = 64, kLinesPerSet = 4;
   static constexpr uint64_t kBytes =
-      kSets * kWays * kLineBytes;  // 32 KiB: of 256, if eight blocks are resident
+      kSets * kLinesPerSet * kLineBytes;  // 32 KiB: of 256, if eight blocks are resident
 
   void clear() { lines_ = {}; }
   // Loads a sector of a buffer; true if it was there. The line that was used longest ago makes room.
@@ -20,16 +20,16 @@ class L1Share {
     const uint64_t line = sector / kSectors;
     const uint64_t tag = (buffer << 44 | line) + 1;
     const auto bit = static_cast<uint8_t>(1U << sector % kSectors);
-    Line* ways = &lines_[(line + buffer * 7) % kSets * kWays];
-    uint64_t way = 0;
-    while (way < kWays && ways[way].tag != tag) ++way;
-    const bool known = way < kWays;
-    Line found = known ? ways[way] : Line{tag, 0};
+    Line* set = &lines_[(line + buffer * 7) % kSets * kLinesPerSet];
+    uint64_t at = 0;
+    while (at < kLinesPerSet && set[at].tag != tag) ++at;
+    const bool known = at < kLinesPerSet;
+    Line found = known ? set[at] : Line{tag, 0};
     const bool hit = (found.sectors & bit) != 0;
     found.sectors |= bit;
-    // The first way is the one used last.
-    for (uint64_t i = known ? way : kWays - 1; i > 0; --i) ways[i] = ways[i - 1];
-    ways[0] = found;
+    // The first line is the one used last.
+    for (uint64_t i = known ? at : kLinesPerSet - 1; i > 0; --i) set[i] = set[i - 1];
+    set[0] = found;
     return hit;
   }
 
@@ -38,7 +38,7 @@ class L1Share {
     uint64_t tag = 0;  // 0: none
     uint8_t sectors = 0;
   };
-  std::array<Line, kSets * kWays> lines_{};
+  std::array<Line, kSets * kLinesPerSet> lines_{};
 };
 
 }  // namespace bicrl

@@ -39,7 +39,7 @@ class Execution {
   Execution(DeviceProgram& program, const Trace& trace, const CallSummary& calls,
             const ExecutionOptions& options);
 
-  // Calls, as TraceRun has them. `inputs`: one draw, as InputLayout says.
+  // Calls, as TraceRun has them. `inputs`: one test input, as InputLayout says.
   ExecutionReport run(std::string_view inputs);
   ExecutionReport repeat(size_t index, std::string_view inputs) {
     return {run_.repeat(index, inputs), device_.lane_operations(), {}};

@@ -15,7 +15,7 @@
 
 namespace bicrl::races {
 
-// One side, as it is told.
+// One side, as it is reported.
 struct RacyAccess {
   enum class Kind : uint8_t { kRead, kWrite, kAtomic, kCopy };  // kCopy: an asynchronous one writes
   Kind kind = Kind::kRead;

@@ -1,4 +1,4 @@
-// Of the detector: what is told of a race, and remembered for a second run.
+// Of the detector: what is reported of a race, and remembered for a second run.
 #include <algorithm>
 
 #include "sandbox/interpreter/ptx/operations/async_operations.h"

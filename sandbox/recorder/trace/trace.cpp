@@ -111,8 +111,8 @@ Result<InputLayout> input_layout(const nlohmann::json& input_specs) {
     InputLayout::Leaf leaf;
     leaf.bytes = tensor.value().span_bytes();
     leaf.tensor = std::move(tensor.value());
-    leaf.offset_bytes = layout.draw_bytes;
-    layout.draw_bytes += aligned(leaf.bytes);
+    leaf.offset_bytes = layout.total_bytes;
+    layout.total_bytes += aligned(leaf.bytes);
     layout.leaves.push_back(std::move(leaf));
     return true;
   };
@@ -122,19 +122,20 @@ Result<InputLayout> input_layout(const nlohmann::json& input_specs) {
 }
 
 Result<std::string> encode_inputs(const InputLayout& layout,
-                                  const std::vector<std::vector<std::string>>& draws) {
-  std::string file(layout.draw_bytes * draws.size(), '\0');
-  for (size_t d = 0; d < draws.size(); ++d) {
-    if (draws[d].size() != layout.leaves.size())
-      return Result<std::string>::failure(
-          concat("draw ", d, " has ", draws[d].size(), " tensors, the specs name ", layout.leaves.size()));
-    for (size_t i = 0; i < draws[d].size(); ++i) {
+                                  const std::vector<std::vector<std::string>>& test_inputs) {
+  std::string file(layout.total_bytes * test_inputs.size(), '\0');
+  for (size_t d = 0; d < test_inputs.size(); ++d) {
+    if (test_inputs[d].size() != layout.leaves.size())
+      return Result<std::string>::failure(concat("test input ", d, " has ", test_inputs[d].size(),
+                                                 " tensors, the specs name ", layout.leaves.size()));
+    for (size_t i = 0; i < test_inputs[d].size(); ++i) {
       const auto& leaf = layout.leaves[i];
-      if (draws[d][i].size() != leaf.bytes)
-        return Result<std::string>::failure(concat("draw ", d, ", tensor ", i, " has ", draws[d][i].size(),
-                                                   " bytes instead of ", leaf.bytes));
-      std::copy(draws[d][i].begin(), draws[d][i].end(),
-                file.begin() + static_cast<int64_t>(d * layout.draw_bytes + leaf.offset_bytes));
+      if (test_inputs[d][i].size() != leaf.bytes)
+        return Result<std::string>::failure(concat("test input ", d, ", tensor ", i, " has ",
+                                                   test_inputs[d][i].size(), " bytes instead of ",
+                                                   leaf.bytes));
+      std::copy(test_inputs[d][i].begin(), test_inputs[d][i].end(),
+                file.begin() + static_cast<int64_t>(d * layout.total_bytes + leaf.offset_bytes));
     }
   }
   return file;

@@ -44,16 +44,16 @@ struct TensorLayout {
 Result<TensorLayout> parse_tensor_layout(const nlohmann::json& spec);
 
 // ---- Inputs. The leaves are the tensors of the input specs in depth-first order. A leaf's bytes are its
-// storage from the first to the last element (span_bytes), gaps included. Draws and leaves start at multiples
-// of 64.
+// storage from the first to the last element (span_bytes), gaps included. Test inputs and leaves start at
+// multiples of 64.
 struct InputLayout {
   struct Leaf {
     TensorLayout tensor;
-    uint64_t offset_bytes = 0;  // within a draw
+    uint64_t offset_bytes = 0;  // within a test input
     uint64_t bytes = 0;
   };
   std::vector<Leaf> leaves;
-  uint64_t draw_bytes = 0;
+  uint64_t total_bytes = 0;
 };
 Result<InputLayout> input_layout(const nlohmann::json& input_specs);  // the array "inputs" of the run frame
 // A run of bytes of a leaf.
@@ -61,21 +61,21 @@ struct InputBytes {
   uint32_t leaf = 0;
   uint64_t begin = 0, end = 0;
 };
-// The executor's file of inputs. draws[d][leaf] are the bytes of a leaf. Fails if a size differs.
+// The executor's file of inputs. test_inputs[d][leaf] are the bytes of a leaf. Fails if a size differs.
 Result<std::string> encode_inputs(const InputLayout& layout,
-                                  const std::vector<std::vector<std::string>>& draws);
+                                  const std::vector<std::vector<std::string>>& test_inputs);
 
 // ---- Outputs. The leaves are the tensors of the returned value in depth-first order, stored contiguously.
 struct OutputLayout {
   struct Leaf {
     DType dtype = DType::kFloat32;
     std::vector<int64_t> sizes;
-    uint64_t offset_bytes = 0;  // within a draw
+    uint64_t offset_bytes = 0;  // within a test input
     uint64_t bytes = 0;
     size_t numel() const { return bytes / element_bytes(dtype); }
   };
   std::vector<Leaf> leaves;
-  uint64_t draw_bytes = 0;
+  uint64_t total_bytes = 0;
   size_t numel() const;  // of all leaves
 };
 

@@ -218,9 +218,9 @@ void append_leaf(Returned& r, const TensorLayout& tensor) {
   leaf.dtype = tensor.dtype;
   leaf.sizes = tensor.sizes;
   leaf.bytes = static_cast<uint64_t>(tensor.numel()) * element_bytes(tensor.dtype);
-  leaf.offset_bytes = r.layout.draw_bytes;
-  r.layout.draw_bytes += (leaf.bytes + 63) / 64 * 64;
-  if (leaf.bytes > kMaxOutputBytes || r.layout.draw_bytes > kMaxOutputBytes)
+  leaf.offset_bytes = r.layout.total_bytes;
+  r.layout.total_bytes += (leaf.bytes + 63) / 64 * 64;
+  if (leaf.bytes > kMaxOutputBytes || r.layout.total_bytes > kMaxOutputBytes)
     refuse("the outputs are too large");
   r.layout.leaves.push_back(std::move(leaf));
 }

@@ -1,9 +1,10 @@
 // bicrl-execute: runs a launch trace on secret inputs with the PTX interpreter, in a box that holds this
 // program alone, and reports how each run ended. What it reads may be forged; it runs no code of it.
 //   bicrl-execute PLAN
-// PLAN is JSON: {"trace": path, "ptx": [paths], "draws": [paths], "output_fd", "control_fd",
-//   "lane_operations", "max_bytes", "runs": [{"draw", "repeat_draws", "seed", "warps_apart", "shadows",
-//   "skip_launches", "watch_reads", "count"}]}, or {"trace", "ptx", "control_fd", "launches_only": true}:
+// PLAN is JSON: {"trace": path, "ptx": [paths], "test_inputs": [paths], "output_fd", "control_fd",
+//   "lane_operations", "max_bytes", "runs": [{"test_input", "repeat_inputs", "seed", "warps_apart",
+//   "shadows", "skip_launches", "watch_reads", "count"}]}, or
+//   {"trace", "ptx", "control_fd", "launches_only": true}:
 // nothing runs, and the report is {} or {"fault"} of the first launch that a device would not begin. Or
 // {"trace", "ptx", "control_fd", "lane_operations", "sample": {"seed", "blocks", "beyond": [blocks by
 // launch], "inputs": [paths by leaf]}}: of each launch of the first call some blocks run, on pieces of those
@@ -77,7 +78,7 @@ class Run {
                  {.follow_copies = options_.follow_copies,
                   .has_shadows = options_.shadows,
                   .keep_answers = orders_ > 0,
-                  .inputs = [this](size_t number) { return CallInputs(inputs_ = draw(number)); },
+                  .inputs = [this](size_t number) { return CallInputs(inputs_ = inputs_of(number)); },
                   .write = [this](const void* bytes, size_t size) { write(bytes, size); },
                   .is_cheap = [this] { return execution_.all_lane_operations() <= kCheapOperations; }}) {}
 
@@ -127,16 +128,16 @@ class Run {
     ExecutionOptions options = options_;
     options.observer = observer;
     options.follow_copies = false;
-    std::string inputs = draw(asked_.at("draw"));
+    std::string inputs = inputs_of(asked_.at("test_input"));
     Execution again(program_, trace_, calls_, options);
     const auto end_of = [&](const ExecutionReport& call, const OutputLayout& layout) {
-      std::vector<std::byte> outputs(layout.draw_bytes);
+      std::vector<std::byte> outputs(layout.total_bytes);
       std::vector<uint8_t> writers(layout.numel());
       return call.fault ? call.fault : again.trace_run().store_outputs(outputs.data(), writers.data());
     };
     auto fault = end_of(again.run(inputs), trace_.output_layout());
     for (size_t i = planned_.repeats_begin(); i < planned_.repeats_end() && !fault; ++i) {
-      inputs = draw(asked_.at("repeat_draws").at(i));
+      inputs = inputs_of(asked_.at("repeat_inputs").at(i));
       fault = end_of(again.repeat(i, inputs), trace_.repeats[i].returned.layout);
     }
     return fault;
@@ -176,12 +177,13 @@ class Run {
     options.observer = nullptr;
     options.follow_copies = options.shadows = false;
     options.order = order;
-    std::string inputs = draw(asked_.at("draw"));
+    std::string inputs = inputs_of(asked_.at("test_input"));
     Execution again(program_, trace_, calls_, options);
     uint64_t operations = 0;
     for (size_t number = 0; number <= planned_.repeats_end() - planned_.repeats_begin() && !planned_.failed();
          ++number) {
-      if (number > 0) inputs = draw(asked_.at("repeat_draws").at(planned_.repeats_begin() + number - 1));
+      if (number > 0)
+        inputs = inputs_of(asked_.at("repeat_inputs").at(planned_.repeats_begin() + number - 1));
       const ExecutionReport report =
           number == 0 ? again.run(inputs) : again.repeat(planned_.repeats_begin() + number - 1, inputs);
       operations += report.lane_operations + end_reordered(again, number, report, order);
@@ -193,7 +195,7 @@ class Run {
   // of issue has not is the order's.
   uint64_t end_reordered(Execution& again, size_t number, const ExecutionReport& report, size_t order) {
     const Call call = executed(number);
-    std::vector<std::byte> outputs(call.layout.draw_bytes);
+    std::vector<std::byte> outputs(call.layout.total_bytes);
     auto fault = report.fault ? report.fault : again.trace_run().store_outputs(outputs.data(), nullptr);
     const ExecutionReport late = fault ? ExecutionReport{} : again.finish();
     const bool differs = !fault && outputs != planned_.answers()[number];
@@ -213,9 +215,9 @@ class Run {
     return late.lane_operations;
   }
 
-  std::string draw(size_t number) const {
-    std::string inputs = file_bytes(plan_.at("draws").at(number));
-    if (inputs.size() != trace_.inputs.draw_bytes) throw InputError("the inputs have another size");
+  std::string inputs_of(size_t number) const {
+    std::string inputs = file_bytes(plan_.at("test_inputs").at(number));
+    if (inputs.size() != trace_.inputs.total_bytes) throw InputError("the inputs have another size");
     return inputs;
   }
 
@@ -289,7 +291,7 @@ json run_plan(const json& plan) {
   if (plan.contains("sample")) return sample_blocks(program.value(), std::move(trace.value()), plan);
   const CallSummary calls = summarise_calls(trace.value());
   json report{{"runs", json::array()}};
-  // A program whose outputs need what kernels compute on one draw is no other on the next.
+  // A program whose outputs need what kernels compute on one test input is no other on the next.
   bool follow_copies = CopiedContents::matter(trace.value());
   for (const json& asked : plan.at("runs")) {
     report["runs"].push_back(

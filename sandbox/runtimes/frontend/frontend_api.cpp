@@ -92,7 +92,7 @@ json refused_by_compiler(const std::string& log) {
 }
 
 // One pass of NVRTC for PTX and machine code of another architecture, where the PTX is the same for both.
-// Whatever speaks against it is found out, and told, without.
+// What speaks against it is found and reported without it.
 bool compile_together(const std::string& text, const DeviceFlags& flags, const std::string& architecture) {
   Frontend& f = frontend();
   if (architecture.empty() || flags.options != read_device_flags({}).options ||
@@ -116,9 +116,9 @@ json resources(const std::string& architecture) {
   return known;
 }
 
-// NVRTC copies inline assembly to its PTX unread. The machine takes more of it than a device's assembler,
-// which refuses vectors that no load has and registers of the wrong type. The architecture has all
-// instructions; what the machine lacks of them is for it to say.
+// NVRTC copies inline assembly to its PTX unread. The PTX interpreter takes more of it than a device's
+// assembler, which refuses vectors that no load has and registers of the wrong type. The architecture has all
+// instructions; what the interpreter lacks of them is for it to say.
 constexpr const char* kAssembler = "sm_90a";
 
 bool has_assembly(const std::string& source) {

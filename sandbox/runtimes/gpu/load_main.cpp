@@ -12,11 +12,11 @@
 // code for each of "ptx", and "limit_s" in place of "lane_operations". Its answer is {"done": true, "retire"}
 // once the files "output_file" and "control_file" hold what bicrl-execute writes to its descriptors; with
 // "retire" it has ended: a context that saw a fault is of no use, nor one whose kernels may have left
-// something behind. A plan with "own_size": {"draws": [files], "first"} runs on memory of the device that
-// those files share (own_size_session.h). A plan with "window" has no "runs": what is said until {"done"} is
-// in window_session.h. With "watched" a tool looks on (sandbox/gpu/sanitizer_report.h): each buffer is an
-// allocation, nothing is poisoned, and the process ends when the other side does, so that the tool can finish
-// its report.
+// something behind. A plan with "own_size": {"test_inputs": [files], "first"} runs on memory of the device
+// that those files share (own_size_session.h). A plan with "window" has no "runs": what is said until
+// {"done"} is in window_session.h. With "watched" a tool looks on (sandbox/gpu/sanitizer_report.h): each
+// buffer is an allocation, nothing is poisoned, and the process ends when the other side does, so that the
+// tool can finish its report.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -138,9 +138,9 @@ class Job {
                       .renewable = true});
     const WindowFiles files{.channel = channel_,
                             .outputs = file("output_file"),
-                            .inputs = [&](size_t number) { return draw(trace, number); }};
+                            .inputs = [&](size_t number) { return inputs_of(trace, number); }};
     reusable_ = bicrl::serve_window(driver_, *context_.clock, *context_.poison, device,
-                                    trace.output_layout().draw_bytes, files) &&
+                                    trace.output_layout().total_bytes, files) &&
                 reusable_;
   }
 
@@ -148,11 +148,12 @@ class Job {
                       const CallSummary& calls) {
     if (!context_.clock) context_.clock.emplace(driver_, contents(plan_.at("nothing").get<size_t>()));
     context_.poison->spread();
-    std::vector<gpu::SharedAllocation> draws;
-    OwnSizeFiles files{.channel = channel_, .draws = {}, .first = plan_.at("own_size").at("first")};
-    for (const json& number : plan_.at("own_size").at("draws")) {
-      draws.push_back(driver_.map_shared(files_.at(number.get<size_t>()).get(), trace.inputs.draw_bytes));
-      files.draws.push_back(draws.back().address);
+    std::vector<gpu::SharedAllocation> test_inputs;
+    OwnSizeFiles files{.channel = channel_, .test_inputs = {}, .first = plan_.at("own_size").at("first")};
+    for (const json& number : plan_.at("own_size").at("test_inputs")) {
+      test_inputs.push_back(
+          driver_.map_shared(files_.at(number.get<size_t>()).get(), trace.inputs.total_bytes));
+      files.test_inputs.push_back(test_inputs.back().address);
     }
     {
       DeviceRun device(driver_, program, code, trace, calls,
@@ -165,17 +166,17 @@ class Job {
                   reusable_;
     }
     if (!reusable_) return;  // the process ends, and the driver unmaps
-    for (gpu::SharedAllocation& draw : draws) driver_.release(draw);
+    for (gpu::SharedAllocation& test_input : test_inputs) driver_.release(test_input);
   }
 
-  // Of a draw, by its number in the plan; where it is for as long as the job.
-  std::string_view draw(const Trace& trace, const json& number) {
-    const auto file = plan_.at("draws").at(number.get<size_t>()).get<size_t>();
-    auto known = draws_.find(file);
-    if (known == draws_.end())
-      known = draws_.emplace(file, MappedFile::readable(files_.at(file).get())).first;
+  // Of a test input, by its number in the plan; where it is for as long as the job.
+  std::string_view inputs_of(const Trace& trace, const json& number) {
+    const auto file = plan_.at("test_inputs").at(number.get<size_t>()).get<size_t>();
+    auto known = test_inputs_.find(file);
+    if (known == test_inputs_.end())
+      known = test_inputs_.emplace(file, MappedFile::readable(files_.at(file).get())).first;
     const std::string_view inputs = known->second.text();
-    if (inputs.size() != trace.inputs.draw_bytes) throw InputError("the inputs have another size");
+    if (inputs.size() != trace.inputs.total_bytes) throw InputError("the inputs have another size");
     return inputs;
   }
 
@@ -193,7 +194,7 @@ class Job {
     PlannedRun planned(
         device.trace_run(), trace, asked,
         {.follow_copies = follow_copies,
-         .inputs = [&](size_t number) { return CallInputs(draw(trace, number)); },
+         .inputs = [&](size_t number) { return CallInputs(inputs_of(trace, number)); },
          .write = [&](const void* bytes, size_t size) { write_all(file("output_file"), bytes, size); },
          .is_cheap = [&] { return device.seconds() <= kCheap_s; }});
     planned.first_call();
@@ -208,7 +209,7 @@ class Job {
   const int channel_;
   std::vector<UniqueFd> files_;
   json plan_;
-  std::map<size_t, MappedFile> draws_;  // by their files' numbers
+  std::map<size_t, MappedFile> test_inputs_;  // by their files' numbers
   bool watched_ = false;
   // Where kernels reach this process's own memory, what a candidate left here must not run the next one.
   bool reusable_ = !driver_.device().reaches_host_memory;

@@ -38,13 +38,13 @@ class OwnSizeSession {
       json said{{"step", "done"}};
       std::optional<ptx::KernelFault> fault;
       if (what == "repeat")
-        fault = repeat(asked.at("index").get<size_t>(), asked.at("draw").get<size_t>(), said);
+        fault = repeat(asked.at("index").get<size_t>(), asked.at("test_input").get<size_t>(), said);
       else if (what == "again")
-        fault = again(asked.at("draw").get<size_t>(), asked.at("skip").get<bool>());
+        fault = again(asked.at("test_input").get<size_t>(), asked.at("skip").get<bool>());
       else if (what == "clock")
         start_clock(said);
       else if (what == "prepare")
-        fault = prepare(asked.at("draw").get<size_t>());
+        fault = prepare(asked.at("test_input").get<size_t>());
       else if (what == "time")
         fault = time_call(*timed_, asked.at("by_stream").get<bool>(), said);
       else
@@ -55,7 +55,7 @@ class OwnSizeSession {
   }
 
  private:
-  CallInputs inputs(size_t draw) const { return CallInputs(files_.draws.at(draw)); }
+  CallInputs inputs(size_t test_input) const { return CallInputs(files_.test_inputs.at(test_input)); }
 
   std::optional<ptx::KernelFault> describe(const std::vector<TraceView>& views, const char* name,
                                            json& said) const {
@@ -84,15 +84,15 @@ class OwnSizeSession {
     return places;
   }
 
-  std::optional<ptx::KernelFault> repeat(size_t index, size_t draw, json& said) {
+  std::optional<ptx::KernelFault> repeat(size_t index, size_t test_input, json& said) {
     poison_.spread();
-    if (auto fault = run_.trace_run().repeat(index, inputs(draw))) return fault;
+    if (auto fault = run_.trace_run().repeat(index, inputs(test_input))) return fault;
     return describe(trace_.repeats.at(index).outputs, "outputs", said);
   }
 
-  std::optional<ptx::KernelFault> again(size_t draw, bool skip) {
+  std::optional<ptx::KernelFault> again(size_t test_input, bool skip) {
     poison_.spread();
-    auto fault = run_.rerun(inputs(draw), skip);
+    auto fault = run_.rerun(inputs(test_input), skip);
     // What is no launch may be under way still.
     if (!fault) driver_.finish(std::chrono::seconds(30), "fills");
     return fault;
@@ -108,9 +108,9 @@ class OwnSizeSession {
     said["nothing_us"] = launches_of_nothing_us(clock_, /*by_stream=*/true);
   }
 
-  std::optional<ptx::KernelFault> prepare(size_t draw) {
+  std::optional<ptx::KernelFault> prepare(size_t test_input) {
     poison_.spread();
-    return timed_->prepare(inputs(draw));
+    return timed_->prepare(inputs(test_input));
   }
 
   // What is new of them.

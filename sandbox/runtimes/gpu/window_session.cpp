@@ -21,7 +21,7 @@ class WindowSession {
         files_(files) {}
 
   bool serve() {
-    // Once as any plain run: what a kernel is at fault for is told with its name.
+    // Once as any plain run: a fault of a kernel is reported with its name.
     if (const auto fault = run_.trace_run().run(files_.inputs(0))) return channel_.end(*fault);
     gpu::TimedRun timed(driver_, clock_, run_);
     if (!timed.problem().empty()) return channel_.say({{"untimed", timed.problem()}});
@@ -35,7 +35,7 @@ class WindowSession {
       json said{{"step", "done"}};
       if (what == "prepare") {
         poison_.spread();  // nothing of the call before is left in shared memory, either
-        fault = timed.prepare(files_.inputs(asked.at("draw").get<size_t>()));
+        fault = timed.prepare(files_.inputs(asked.at("test_input").get<size_t>()));
       } else if (what == "time") {
         fault = time_call(timed, asked.at("by_stream").get<bool>(), said);
         if (!fault) fault = run_.trace_run().store_outputs(outputs_.bytes(), nullptr);

@@ -1,8 +1,9 @@
 """What a task's reference answers at its own size, and what a correct program may deviate by (oracle_profile.py): on a device, for
 as many places of the first axis at a time as fit there. An axis is cut if smaller variants answer their parts alike.
 
-The statistics of an element are of two draws of a kind. As on the inputs of get_costing_inputs(), allowances are COSTING_SLACK
-times as wide and jitters few: a program that is compared here was compared at variants, or is made for this size alone."""
+The statistics of an element are of two test inputs of a kind. As on the inputs of get_costing_inputs(), allowances are
+COSTING_SLACK times as wide and jitters few: a program that is compared here was compared at variants, or is made for this size
+alone."""
 import math
 
 import torch
@@ -28,7 +29,7 @@ class DeviceJitter(Jitter):
 
     def __init__(self, seed, device):
         super().__init__(seed)
-        self.drawn = torch.Generator(device=device).manual_seed(seed)
+        self.device_generator = torch.Generator(device=device).manual_seed(seed)
         self.device = device
         self.bank = None
 
@@ -43,8 +44,8 @@ class DeviceJitter(Jitter):
         return self.bank[start:start + count].view(shape)
 
     def fresh(self, count):
-        drawn = torch.rand(count, generator=self.drawn, dtype=torch.float64, device=self.device)
-        return drawn.mul_(2 * JITTER).add_(1 - JITTER)
+        factors = torch.rand(count, generator=self.device_generator, dtype=torch.float64, device=self.device)
+        return factors.mul_(2 * JITTER).add_(1 - JITTER)
 
     def tensor(self, x, wide, form=None):
         if not x.is_floating_point() or x.numel() == 0:
@@ -99,17 +100,17 @@ def answers_parts_alike(reference, inputs, whole, cut, count):
 
 
 class Expected:
-    """centers[draw][leaf], allowed[draw][leaf]: as oracle_pool.Draw has them, whole."""
+    """centers[test_input][leaf], allowed[test_input][leaf]: as oracle_pool.TestInput has them, whole."""
 
-    def __init__(self, reference, drawer, cut, policy, device):
-        self.reference, self.drawer, self.cut, self.policy = reference, drawer, cut, policy
+    def __init__(self, reference, sampler, cut, policy, device):
+        self.reference, self.sampler, self.cut, self.policy = reference, sampler, cut, policy
         self.device = torch.device(device)
-        self.jitter = DeviceJitter(drawer.seed(), self.device)
+        self.jitter = DeviceJitter(sampler.seed(), self.device)
         self.has_exact = None
         self.centers, self.allowed = [[], []], [[], []]
 
     def compute(self, kept, others, concentrates):
-        """`kept`: the two draws' leaves; `others`: of further plain draws. `concentrates`: the second draw is of that kind."""
+        """`kept`: the two test inputs' leaves; `others`: of further plain ones. `concentrates`: the second is of that kind."""
         for begin, end, count in self.slices(kept[0]):
             def part(tensors):
                 return tensors if count is None else [x[begin:end] if i in self.cut else x for i, x in enumerate(tensors)]
@@ -123,7 +124,7 @@ class Expected:
 
     def concentrated(self, tensors):
         tensors = [x.clone() for x in tensors]
-        self.drawer.concentrate(tensors)
+        self.sampler.concentrate(tensors)
         return tensors
 
     def slices(self, tensors):
@@ -142,16 +143,16 @@ class Expected:
 
     def unseen_holes(self, kept):
         """Which floating inputs may lack the last thousandth of their longest axis that is not cut: the answers of the first
-        slice stay correct, on either of the two draws `kept`."""
+        slice stay correct, on either of the two test inputs `kept`."""
         unseen = [index for index, x in enumerate(kept[0]) if x.is_floating_point() and self.axes_to_leave_out(index, x)]
-        for draw, tensors in enumerate(kept):
-            unseen = [index for index in unseen if not self.shows_hole(draw, tensors, index)]
+        for test_input, tensors in enumerate(kept):
+            unseen = [index for index in unseen if not self.shows_hole(test_input, tensors, index)]
         return unseen
 
     def axes_to_leave_out(self, index, x):
         return [axis for axis in range(x.dim()) if x.shape[axis] > 1 and (axis or index not in self.cut)]
 
-    def shows_hole(self, draw, tensors, index):
+    def shows_hole(self, test_input, tensors, index):
         begin, end, count = self.slices(tensors)[0]
         part = [x if count is None or i not in self.cut else x[begin:end] for i, x in enumerate(tensors)]
         hole = part[index].clone()
@@ -159,12 +160,12 @@ class Expected:
         width = max(1, hole.shape[axis] // THOUSANDTH)
         hole.narrow(axis, hole.shape[axis] - width, width).zero_()
         part[index] = hole
-        wanted = zip(self.own(part), self.centers[draw], self.allowed[draw])
+        wanted = zip(self.own(part), self.centers[test_input], self.allowed[test_input])
         return any(compare_leaf(y, want[:len(y)] if count else want, most[:len(y)] if count else most, whole=False)[0]
                    for y, want, most in wanted)
 
     def own(self, tensors):
-        returned, _ = self.reference.forward(with_leaves(self.drawer.form, tensors))
+        returned, _ = self.reference.forward(with_leaves(self.sampler.form, tensors))
         self.types = [y.dtype for y in leaves(returned)]
         return readable_leaves(returned)
 
@@ -172,19 +173,19 @@ class Expected:
         """Output leaves, floats as float64; without an fp64 run the own ones."""
         found = None
         if self.has_exact is not False:
-            found = self.reference.exact(with_leaves(self.drawer.form, tensors), jitter)
+            found = self.reference.exact(with_leaves(self.sampler.form, tensors), jitter)
             if self.has_exact is None:
                 self.has_exact = agrees(own, found)
         elif jitter is not None:
-            found = self.reference.own_with(with_leaves(self.drawer.form, tensors), jitter)
+            found = self.reference.own_with(with_leaves(self.sampler.form, tensors), jitter)
         if not self.has_exact and jitter is None:
             found = own
         if found is None or [y.shape for y in found] != [y.shape for y in own]:
             return None
         return [y.double() if x.is_floating_point() else x for x, y in zip(own, found)] if jitter is None else found
 
-    def add(self, draw, tensors, others, plain, begin, count):
-        """One slice of a draw. Returns its statistics."""
+    def add(self, test_input, tensors, others, plain, begin, count):
+        """One slice of a test input. Returns its statistics."""
         own = self.own(tensors)
         exact = self.exact(tensors, own) or [y.double() if y.is_floating_point() else y for y in own]
         spread = Spread(exact, own)
@@ -206,8 +207,8 @@ class Expected:
                 of_leaf.finish(plain[index] if plain else None)
         for index, moved in enumerate(spread.leaves()):
             allowed = self.allowance(statistics[index], exact[index], own[index], moved, self.types[index])
-            self.store(self.centers[draw], index, center_of(exact[index], own[index]), begin, count)
-            self.store(self.allowed[draw], index, allowed, begin, count)
+            self.store(self.centers[test_input], index, center_of(exact[index], own[index]), begin, count)
+            self.store(self.allowed[test_input], index, allowed, begin, count)
         return statistics
 
     def allowance(self, statistics, exact, own, moved, dtype):
@@ -225,10 +226,11 @@ class Expected:
             to.append(torch.empty((count, *part.shape[1:]), dtype=part.dtype, device=part.device))
         to[index][begin:begin + part.shape[0]] = part
 
-    def compare(self, draw, outputs, whole=True):
+    def compare(self, test_input, outputs, whole=True):
         """Of each leaf (fault class or "", largest error over what is allowed): the rules of sandbox/verifier/judge.cpp. Not `whole`:
         only whether there is a class, which the first wrong element shows."""
-        return [compare_leaf(got, want, allowed, whole) for got, want, allowed in zip(outputs, self.centers[draw], self.allowed[draw])]
+        expected = zip(outputs, self.centers[test_input], self.allowed[test_input])
+        return [compare_leaf(got, want, allowed, whole) for got, want, allowed in expected]
 
 
 def compare_leaf(got, want, allowed, whole=True):

@@ -1,6 +1,7 @@
 """Inputs of a task at its own size, drawn where the references run: what get_inputs() gives under a secret seed, by a generator
-that counts (PyTorch's Philox), and for one draw with the mass in few secret places. What the inputs have in common (an order, a
-symmetry, rows that sum to one, a range) is seen at a smaller variant of the task, whose draws oracle_test_inputs.py looks at."""
+that counts (PyTorch's Philox), and for one test input with the mass in few secret places. What the inputs have in common (an
+order, a symmetry, rows that sum to one, a range) is seen at a smaller variant of the task, whose test inputs
+oracle_test_inputs.py looks at."""
 import random
 
 import torch
@@ -18,17 +19,17 @@ TOGETHER = 1 << 26  # elements that are changed at a time
 def natures_of(variant, init_seed, secret):
     """Of each input leaf (oracle_test_inputs.Nature)."""
     reference = Reference(variant, init_seed)
-    draws = TestInputs(reference.inputs, secret)
-    draws.plain()
-    return draws.natures
+    test_inputs = TestInputs(reference.inputs, secret)
+    test_inputs.plain()
+    return test_inputs.natures
 
 
 def may_concentrate(nature):
     return nature.changes and not (nature.literal or nature.sorted or nature.symmetric)
 
 
-class Drawer:
-    """Makes draws of a task at its own size on a device. `specs`: of the inputs, as the task's recording had them."""
+class InputSampler:
+    """Makes test inputs of a task at its own size on a device. `specs`: of the inputs, as the task's recording had them."""
 
     def __init__(self, reference, natures, specs, secret, device):
         self.reference, self.natures, self.specs, self.device = reference, natures, specs, torch.device(device)
@@ -40,7 +41,7 @@ class Drawer:
     def seed(self):
         return self.secret.getrandbits(31)
 
-    def draw(self):
+    def sample(self):
         """The leaves, where the generator left them."""
         seed = self.seed()
         if self.device.type == "cuda":

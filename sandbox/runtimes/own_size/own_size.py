@@ -8,20 +8,22 @@ It first says {"architecture", "device", "torch"}, with {"unusable": why} where 
 ({}), and then {"plan": number}: that file is the JSON
     {"task": file of the task's code, "variants": [files of smaller texts], "inputs": specs, "init_seed", "secret", "policy",
      "key": of all these but the secret, "flush_bytes", "leaves": [{"offset", "bytes", "shape", "strides", "dtype"} of each input
-     tensor], "draw_bytes", "answer": spec}
+     tensor], "input_bytes", "answer": spec}
 It answers {"opened": true, "graph": false, "program_bytes": most that a program may take of the device, "memory": {what: bytes},
-"sliced": bool, "remark"} with the descriptors of the memory of two draws, or {"untimed": why it cannot be judged}, and then, until
-it is closed,
+"sliced": bool, "remark"} with the descriptors of the memory of two test inputs, or {"untimed": why it cannot be judged}, and
+then, until it is closed,
     {"own": "memory", "bytes"} + descriptor        {"step": "done"}        memory of the program, numbered from 0 on
-    {"own": "compare", "draw", "whole": bool, "views": [{"memory", "offset", "shape", "strides", "dtype"} of each output tensor]}
+    {"own": "compare", "test_input", "whole": bool,
+     "views": [{"memory", "offset", "shape", "strides", "dtype"} of each output tensor]}
                                                    {"step": "done", "leaves": [[fault class or "", largest error over allowance]]}
                                                    not whole: up to the first wrong element
-    {"own": "inputs", "draw", "views": [...]}      {"step": "done", "changed": [leaves whose bytes are not the draw's]}
+    {"own": "inputs", "test_input", "views": [...]}
+                                                   {"step": "done", "changed": [leaves whose bytes are not the test input's]}
     {"own": "clock"}                               {"step": "done"}, or {"step": "done", "untimed": why}
-    {"window": "prepare", "draw": number}          {"step": "done"}
+    {"window": "prepare", "test_input": number}    {"step": "done"}
     {"window": "time", "side": "eager", "by_stream": true}     {"step": "done", "event_ms", "host_ms"}
     {"window": "close"}                            {"done": true, "retire": false}
-or says {"error": why} and ends. A task that was opened last stays, with its draws, for the next candidate on it that
+or says {"error": why} and ends. A task that was opened last stays, with its test inputs, for the next candidate on it that
 comes within IDLE_S seconds.
 """
 import gc
@@ -41,11 +43,11 @@ from oracle_profile import widened_model  # noqa: E402
 from oracle_reference import Reference  # noqa: E402
 from oracle_values import InvalidTask, running_on, with_leaves  # noqa: E402
 from own_expected import COMPARED, Expected, Shown  # noqa: E402
-from own_inputs import Drawer, natures_of  # noqa: E402
+from own_inputs import InputSampler, natures_of  # noqa: E402
 from shared_memory import SharedMemory  # noqa: E402
 
-DRAWS = 2
-FURTHER_DRAWS = 1  # plain, for statistics
+TEST_INPUTS = 2
+FURTHER_SAMPLES = 1  # plain, for statistics
 RESERVE_BYTES = 3 << 30  # contexts, other programs' modules, libraries' workspaces
 MOST_OF_SLICES = 5 << 30  # that references in slices take beside all else
 # Of a reference that is run whole: how many times as much as its inputs and its answer it takes, widened and jittered, with
@@ -76,7 +78,7 @@ def equal_bytes(a, b):
 
 
 class OwnSizeTask(Task):
-    """A task at its own size on a device: draws, what is expected on them, and the module for the clock."""
+    """A task at its own size on a device: test inputs, what is expected on them, and the module for the clock."""
 
     def __init__(self, plan, code, variants, device):
         self.device, self.plan = device, plan
@@ -92,32 +94,33 @@ class OwnSizeTask(Task):
         if isinstance(self.reference.model, torch.nn.Module):
             self.reference.model = self.reference.model.to(device)
             self.reference.wide = widened_model(self.reference.model)
-        self.drawer = Drawer(self.reference, natures, plan["inputs"], plan["secret"], device)
+        self.sampler = InputSampler(self.reference, natures, plan["inputs"], plan["secret"], device)
         if all(nature.literal for nature in natures):
             raise NotGradable("get_inputs() gives the same values under every seed, so that nothing about them is secret")
-        self.expected = Expected(self.reference, self.drawer, self.shown.cut, plan["policy"], device)
+        self.expected = Expected(self.reference, self.sampler, self.shown.cut, plan["policy"], device)
 
     def prepare(self):
-        """Whatever this has made of draws and answers by the time that it fails, close() frees."""
+        """Whatever this has made of test inputs and answers by the time that it fails, close() frees."""
         self.find_memory()
         with running_on(self.device):
-            self.draw()
+            self.sample_inputs()
 
     def find_memory(self):
         """Whether the device has room: the table of memory, which decides before anything is launched."""
         counts = [(math.prod(leaf["shape"]), getattr(torch, leaf["dtype"]).itemsize) for leaf in tensors_of(self.plan["answer"])]
         answer = sum(count * size for count, size in counts)
-        expected = DRAWS * sum(count * (size + 4) for count, size in counts)
-        reference = MOST_OF_SLICES if self.shown.cut else (WHOLE_INPUTS * self.plan["draw_bytes"] + WHOLE_ANSWERS * answer)
-        draws = DRAWS * self.plan["draw_bytes"]
-        self.memory = {"draws": draws, "expected": expected, "reference": FURTHER_DRAWS * self.plan["draw_bytes"] + reference,
-                       "program": self.plan["draw_bytes"] + answer}
+        expected = TEST_INPUTS * sum(count * (size + 4) for count, size in counts)
+        reference = MOST_OF_SLICES if self.shown.cut else (WHOLE_INPUTS * self.plan["input_bytes"] + WHOLE_ANSWERS * answer)
+        inputs = TEST_INPUTS * self.plan["input_bytes"]
+        self.memory = {"test_inputs": inputs, "expected": expected,
+                       "reference": FURTHER_SAMPLES * self.plan["input_bytes"] + reference,
+                       "program": self.plan["input_bytes"] + answer}
         if self.device.type != "cuda":
             self.program_bytes = FLUSH_BYTES_OF_TESTS << 10
             return
         free, total = torch.cuda.mem_get_info(self.device)
-        self.program_bytes = total - draws - expected - RESERVE_BYTES
-        need = draws + expected + max(self.memory["reference"], self.memory["program"]) + RESERVE_BYTES
+        self.program_bytes = total - inputs - expected - RESERVE_BYTES
+        need = inputs + expected + max(self.memory["reference"], self.memory["program"]) + RESERVE_BYTES
         if need > free:
             why = (f"its draws, answers and reference{'' if self.shown.cut else ', which is run whole,'} take "
                    f"{need / GIB:.0f} GiB of the device's memory, of which {free / GIB:.0f} are free")
@@ -126,19 +129,19 @@ class OwnSizeTask(Task):
     def views(self, region):
         return [region.view(leaf["offset"], leaf["shape"], leaf["strides"], leaf["dtype"]) for leaf in self.plan["leaves"]]
 
-    def draw(self):
-        for _ in range(DRAWS):  # one by one: close() frees the first where there is no second
-            self.regions.append(SharedMemory(self.plan["draw_bytes"], self.device))
+    def sample_inputs(self):
+        for _ in range(TEST_INPUTS):  # one by one: close() frees the first where there is no second
+            self.regions.append(SharedMemory(self.plan["input_bytes"], self.device))
         kept = [self.views(region) for region in self.regions]
         for views in kept:
-            for view, leaf in zip(views, self.drawer.draw()):
+            for view, leaf in zip(views, self.sampler.sample()):
                 view.copy_(leaf)
-        concentrates = self.drawer.can_concentrate() and self.stays_finite(kept[1])
+        concentrates = self.sampler.can_concentrate() and self.stays_finite(kept[1])
         if concentrates:
-            self.drawer.concentrate(kept[1])
+            self.sampler.concentrate(kept[1])
         else:
             self.remark = "at its own size no draw has its mass in few places"
-        others = [[leaf.to(self.device) for leaf in self.drawer.draw()] for _ in range(FURTHER_DRAWS)]
+        others = [[leaf.to(self.device) for leaf in self.sampler.sample()] for _ in range(FURTHER_SAMPLES)]
         self.expected.compute(kept, others, concentrates)
         del others
         unseen = self.expected.unseen_holes(kept)
@@ -184,13 +187,13 @@ class OwnSizeTask(Task):
             raise NotGradable("the device has no room for the task's module beside what is compared") from None
         self.sides = {"eager": self.eager}
 
-    def arguments(self, draw):
-        return with_leaves(self.drawer.form, self.views(self.regions[draw]))
+    def arguments(self, test_input):
+        return with_leaves(self.sampler.form, self.views(self.regions[test_input]))
 
-    def take_draw(self, draw):
+    def take_inputs(self, test_input):
         for tensor, value in zip(self.kept, self.kept_values):
             tensor.detach().copy_(value)
-        self.sides["eager"].inputs = self.arguments(draw)
+        self.sides["eager"].inputs = self.arguments(test_input)
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
 
@@ -276,7 +279,7 @@ class OwnSizeServer(Server):
         if what == "memory":
             self.programs.append(SharedMemory(asked["bytes"], self.device, fds[0]))
         elif what == "compare":
-            return {"leaves": self.task.expected.compare(asked["draw"], self.views(asked), asked["whole"])}
+            return {"leaves": self.task.expected.compare(asked["test_input"], self.views(asked), asked["whole"])}
         elif what == "inputs":
             return {"changed": self.changed_inputs(asked)}
         elif what == "clock":
@@ -285,7 +288,7 @@ class OwnSizeServer(Server):
             except NotGradable as why:
                 return {"untimed": str(why)}
         elif what == "prepare":
-            self.task.take_draw(asked["draw"])
+            self.task.take_inputs(asked["test_input"])
         else:
             return self.task.time(asked["side"], asked["by_stream"])
         return {}
@@ -301,7 +304,7 @@ class OwnSizeServer(Server):
             if view["memory"] is None:  # the program has no use for it
                 continue
             memory = self.programs[view["memory"]].tensor
-            given = self.task.regions[asked["draw"]].tensor
+            given = self.task.regions[asked["test_input"]].tensor
             size = leaf["bytes"]
             if not equal_bytes(memory[view["offset"]:view["offset"] + size], given[leaf["offset"]:leaf["offset"] + size]):
                 changed.append(index)

@@ -40,8 +40,8 @@ def find(request):
     if not variants:
         raise InvalidTask("too_large", "its inputs, answer or work are too large to be run here, and no smaller values of its "
                         "constants were found at which it is")
-    drawn = own.build(widened=False)
-    return {"kind": "sizes", "inputs": size.inputs, "answer": size.answer, "arguments": own.arguments, "parameters": drawn,
+    sampled = own.build(widened=False)
+    return {"kind": "sizes", "inputs": size.inputs, "answer": size.answer, "arguments": own.arguments, "parameters": sampled,
             "has_costing_inputs": own.has_costing_inputs, "ignores_mode": own.ignores_mode(), "input_bytes": size.input_bytes, "output_bytes": size.output_bytes,
             "parameter_bytes": size.parameter_bytes, "lane_operations": size.lane_operations, "operators": size.operators,
             "variants": variants}, own.argument_bytes

@@ -67,7 +67,7 @@ void Pipeline::judge_own_size(Job& job, const ReducedSizes& sizes, const RecordR
   plan.trivial_outputs = *trivial;
   plan.measure_time = job.request.protocol.measure_time && options_.measures_times &&
                       !sizes.own->has_costing_inputs;  // else times are of those (cost_reduced)
-  plan.least_written_bytes = own.trace->output_layout().draw_bytes;
+  plan.least_written_bytes = own.trace->output_layout().total_bytes;
   plan.least_read_bytes = least_read_bytes(*own.trace, sizes.reference.least_bytes);
   const OwnSizeResult result = backend_->judge_own_size(plan, job.stop);
   verdict.run_ms += result.run_ms;

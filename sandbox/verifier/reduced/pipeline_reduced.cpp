@@ -35,9 +35,9 @@ std::vector<const SizeVariant*> in_secret_order(const ReducedSizes& sizes) {
 
 // As the task itself draws them.
 const std::vector<std::string>& plain_inputs(const OracleAnswers& known) {
-  const auto plain =
-      std::ranges::find_if(known.draws, [](const OracleDraw& draw) { return draw.kind == "plain"; });
-  return plain == known.draws.end() ? known.draws.front().inputs : plain->inputs;
+  const auto plain = std::ranges::find_if(
+      known.test_inputs, [](const TestInput& test_input) { return test_input.kind == "plain"; });
+  return plain == known.test_inputs.end() ? known.test_inputs.front().inputs : plain->inputs;
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ struct Pipeline::GradedVariant {
 // Whether the program is right at the variant, or nothing: the variant is no valid task.
 std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant, bool counts,
                                             std::vector<GradedVariant>& graded) {
-  const int draws = std::max(job.request.protocol.trials, 2);
-  SizedTask task{variant.code, oracle_->open(variant.code, draws, TaskSize::kReduced, job.stop)};
+  const int test_inputs = std::max(job.request.protocol.trials, 2);
+  SizedTask task{variant.code, oracle_->open(variant.code, test_inputs, TaskSize::kReduced, job.stop)};
   auto recorded = record(job, task);
   if (!recorded && job.verdict.outcome == Outcome::kCandidateFault && refuses_sizes(job.verdict)) {
     const std::string refusal = job.verdict.diagnostics;
@@ -84,7 +84,7 @@ std::optional<bool> Pipeline::grade_variant(Job& job, const SizeVariant& variant
       job.verdict.outcome = Outcome::kUndecided;
     return false;
   }
-  if (!recorded || !plan_draws(job, task, *recorded, draws)) {
+  if (!recorded || !plan_inputs(job, task, *recorded, test_inputs)) {
     if (job.verdict.outcome == Outcome::kInvalidTask) return std::nullopt;
     return false;
   }
@@ -128,13 +128,13 @@ void Pipeline::grade_reduced(Job& job) {
   for (const SizeVariant* variant : in_secret_order(sizes)) {
     if (!variant->is_long && graded.size() >= kLeastVariants) break;
     const Verdict before = job.verdict;
-    const auto is_right = grade_variant(job, *variant, counts, graded);
-    if (!is_right) {
+    const auto is_correct = grade_variant(job, *variant, counts, graded);
+    if (!is_correct) {
       // The next one decides; where there is none, what is known.
       if (!graded.empty()) job.verdict = before;
       continue;
     }
-    if (!*is_right) {
+    if (!*is_correct) {
       if (job.verdict.fault_class != "specialised" || !judges_own_size(job)) return;
       judge_own_size(job, sizes, *own);
       graded.clear();

@@ -18,7 +18,7 @@ constexpr uint64_t kSampledBlocks = 8;  // of each launch
 
 std::optional<std::vector<LaunchCounters>> Pipeline::count_launches(Job& job, const SizedTask& task) {
   SizedTask counted = task;
-  counted.plan.runs = {{.draw = 0, .repeat_draws = {}, .seed = kCountedSeed, .count = true}};
+  counted.plan.runs = {{.test_input = 0, .repeat_inputs = {}, .seed = kCountedSeed, .count = true}};
   auto result = run(job, counted);
   if (!result) return std::nullopt;
   RunOutcome& run = result->runs.front();

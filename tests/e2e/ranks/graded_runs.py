@@ -7,7 +7,7 @@ from grading_server import GradingServer
 from support import bicrl, expect, read_lines, reproducible
 
 ROUND, SAMPLES = 4, 4
-REWARD = "rule: binary\ncorrect: 1\nwrong: 0\ntruncated: score\n"  # a fresh policy's responses do not end
+REWARD = "rule: binary\ncorrect: 1\nincorrect: 0\ntruncated: score\n"  # a fresh policy's responses do not end
 
 
 def settings(steps):

@@ -17,7 +17,7 @@ TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.development_co
 SMALL = [*TASKS, "warm_up.steps=0", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4",
          "stages.1.steps=0", "evaluation.tasks=0", "rollout.max_new_tokens=16", "run.checkpoint_every_s=0", "run.save_rollouts=true", "run.max_unverified_share=1",
          "verifier.deadline_s=600", "verifier.attempt_s=600", "stages.0.update.learning_rate=1e-3"]
-REWARD = "rule: binary\ncorrect: 1\nwrong: 0\ntruncated: score\n"  # a fresh policy's responses do not end
+REWARD = "rule: binary\ncorrect: 1\nincorrect: 0\ntruncated: score\n"  # a fresh policy's responses do not end
 
 
 class Grader(GradingServer):

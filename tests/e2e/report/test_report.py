@@ -31,9 +31,9 @@ def check_files(folder):
     """What is no run is refused, and what is half a run is shown."""
     (folder / "letter").mkdir()
     (folder / "letter" / "a.txt").write_text("x")
-    for wrong in ("letter", "absent"):
-        code, _, err = bicrl("report", folder / wrong, "--output", folder / "no.html")
-        expect(code == 2 and wrong in err and not (folder / "no.html").exists(), f"{wrong} is refused", code, err)
+    for refused in ("letter", "absent"):
+        code, _, err = bicrl("report", folder / refused, "--output", folder / "no.html")
+        expect(code == 2 and refused in err and not (folder / "no.html").exists(), f"{refused} is refused", code, err)
     (folder / "empty").mkdir()
     report(folder / "empty", "--output", folder / "empty.html")
     expect("This folder is empty" in (folder / "empty.html").read_text(), "a page of an empty folder says so")

@@ -44,9 +44,9 @@ expect(server.verify(candidate("honest")).cached, "the second time from the stor
 expect(not server.verify(candidate("honest", bypass_cache=True)).cached, "anew where asked")
 lax = server.verify(candidate("honest", protocol=messages.Protocol(tolerance="published", trials=2)))
 expect(lax.correct and lax.trials == 2 and lax.tolerance == "published" and not lax.cached, "graded as asked for", lax)
-wrong = server.verify(candidate("wrong_value"))
-expect(wrong.outcome == GRADED and not wrong.correct and wrong.fault_class == "wrong_value" and wrong.max_error_ratio > 1,
-       "a wrong program", wrong)
+incorrect = server.verify(candidate("wrong_value"))
+expect(incorrect.outcome == GRADED and not incorrect.correct and incorrect.fault_class == "wrong_value" and incorrect.max_error_ratio > 1,
+       "an incorrect program", incorrect)
 
 # ---- Modelled times
 timed = server.verify(candidate("honest", protocol=messages.Protocol(measure_time=True)))
@@ -56,7 +56,7 @@ expect(timed.correct and timed.times.clock == "model" and timed.times.device == 
        and 0 < timed.roofline_fraction <= 1 and json.loads(timed.counters)["launches"] > 0, "modelled times", timed)
 expect(again.times == timed.times and again.counters == timed.counters and not again.cached, "the same every time", again)
 expect(server.verify(candidate("wrong_value", protocol=messages.Protocol(measure_time=True))).times.candidate_ms == 0,
-       "none for a wrong program")
+       "none for an incorrect program")
 
 # ---- Requests that cannot be
 for bad in (messages.VerifyRequest(program="x"), candidate("honest", protocol=messages.Protocol(tolerance="generous")),

@@ -54,8 +54,8 @@ with folder() as temporary:
     code, out, err = verify(*right, address=f"localhost:{port}")
     expect(code == 0, "by another name of the certificate as well", code, out, err)
 
-    wrong = written(f"{temporary}/wrong", "0123456789abcdef0123456789abcdee")
-    code, out, err = verify(right[0], f"verifier.access.token={wrong}")
+    other_token = written(f"{temporary}/wrong", "0123456789abcdef0123456789abcdee")
+    code, out, err = verify(right[0], f"verifier.access.token={other_token}")
     expect(code != 0 and "not this verifier's" in out + err, "another token is told", code, out, err)
     code, out, err = verify(f"verifier.access.authority={OTHER}", right[1])
     expect(code != 0 and address in out + err, "a server with another certificate is not talked to", code, out, err)

@@ -57,8 +57,8 @@ with folder() as temporary:
         path.write_text(candidate_text(name))
         return ["--candidate", path]
 
-    good, wrong, broken = entry("good", "honest"), entry("wrong", "wrong_value"), {**entry("broken", "honest"), "level": "high"}
-    code, out, err = verify([good, broken, wrong, 7])
+    correct, incorrect, broken = entry("good", "honest"), entry("wrong", "wrong_value"), {**entry("broken", "honest"), "level": "high"}
+    code, out, err = verify([correct, broken, incorrect, 7])
     expect(code == 2, "broken entries show in the exit code", code, out, err)
     for words in (f"{tasks}: entry 2: level", f"{tasks}: entry 4: must be an object"):
         expect(words in err, f"names {words}", err)
@@ -67,17 +67,17 @@ with folder() as temporary:
     expect([v["task_id"] for v in result["verdicts"]] == ["good", "wrong"] and len(result["left_out"]) == 2, "in the report", result)
 
     # An incorrect program shows in the exit code as well.
-    code, out, err = verify([good, wrong])
+    code, out, err = verify([correct, incorrect])
     expect(code == 1 and "1 wrong_value" in out, "a known program is incorrect", code, out, err)
     report_of_two = read_json(report)
-    code, out, err = verify([good])
+    code, out, err = verify([correct])
     expect(code == 0, "all programs are correct", code, out, err)
-    code, out, err = verify([good], *candidate("wrong_value"), "--task", "good")
+    code, out, err = verify([correct], *candidate("wrong_value"), "--task", "good")
     expect(code == 1 and "1 wrong_value" in out, "a candidate is incorrect", code, out, err)
 
     # A task without a program is counted, and no program is made up for it.
     alone = {key: value for key, value in entry("alone", "honest").items() if key != "cuda_code"}
-    code, out, err = verify([good, alone])
+    code, out, err = verify([correct, alone])
     result = read_json(report)
     expect(code == 0 and f"1 tasks of {tasks} have no program" in out, "a task without a program", code, out, err)
     expect(result["candidates"] == 1 and result["without_program"] == 1, "in the report", result)
@@ -89,10 +89,10 @@ with folder() as temporary:
     link.symlink_to(report)
     os.mkfifo(pipe)
     report.unlink()
-    code, out, err = verify([good], "--json", link)
+    code, out, err = verify([correct], "--json", link)
     expect(code == 0 and link.is_symlink() and read_json(report)["candidates"] == 1, "through a link", code, out, err)
     reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True)
-    code, out, err = verify([good], "--json", pipe)
+    code, out, err = verify([correct], "--json", pipe)
     expect(code == 0 and json.loads(reader.communicate(timeout=60)[0])["candidates"] == 1 and pipe.is_fifo(), "through a pipe", code, out, err)
 
     # Quantiles lie between neighbours, and that of few times is none of the lower ones.
@@ -102,9 +102,9 @@ with folder() as temporary:
 
     # One program for one task: what is broken beside it does not matter. An entry that is, cannot be named.
     program = [*candidate("honest"), "--task"]
-    code, out, err = verify([broken, good], *program, "good")
+    code, out, err = verify([broken, correct], *program, "good")
     expect(code == 0 and "1 correct" in out and "entry 1" in err, "one task of a file", code, out, err)
-    code, out, err = verify([broken, good], *program, "broken")
+    code, out, err = verify([broken, correct], *program, "broken")
     expect(code == 2 and "has no task 'broken'" in err and "entry 1" in err, "a broken task", code, out, err)
 
     # A task that is too large is verified at reduced sizes, by hand or found; its own is refused by name.
@@ -127,20 +127,20 @@ with folder() as temporary:
         expect(code == 0 and words in out, f"remarks: {words}", out, err)
     code, out, err = verify([{**narrow, "reduced_sizes": [{"rows": 0}]}])
     expect(code == 2 and "reduced_sizes: must give whole numbers" in err, "sizes by hand are checked", code, out, err)
-    code, out, err = verify([good], "--size", "reduced")
+    code, out, err = verify([correct], "--size", "reduced")
     expect(code == 0 and read_json(report)["verdicts"][0]["graded_at"] == "reduced", "a small task at reduced sizes", code, out, err)
-    code, out, err = verify([good])
+    code, out, err = verify([correct])
     expect(read_json(report)["verdicts"][0]["graded_at"] == "own" and "graded at reduced" not in out, "and at its own", code, out, err)
 
     # Of a configuration only the verifier is read: what lies elsewhere would do nothing.
     for words, message in ((["configs/verifiers/cpu.yaml"], "has no section 'verifier'"),
                            (["configs/eval.yaml", "workers=1"], "'workers=1' has no effect"),
                            (["configs/eval.yaml", "verifier.server.wokers=1"], "wokers")):
-        code, out, err = verify([good], *words)
+        code, out, err = verify([correct], *words)
         expect(code == 2 and message in err, f"refuses {words}", code, out, err)
 
     # Small changes to what is correct are found out, and told by kind; what was wrong already has none.
-    code, out, err = verify([good, wrong], "--mutate")
+    code, out, err = verify([correct, incorrect], "--mutate")
     mutants = read_json(report)["mutants"]
     expect(code == 1 and f"{len(mutants)} mutants of 1 correct programs" in out, "mutants of the correct program", code, out, err)
     ends = [(m["kind"], m["end"]) for m in mutants]
@@ -151,6 +151,6 @@ with folder() as temporary:
 
     code, out, err = verify([broken])
     expect(code == 2 and "none of its 1 entries can be used" in err, "nothing to verify", code, out, err)
-    code, out, err = verify([good, broken], "--verifier", "127.0.0.1:9", "verifier.max_attempts=1")
+    code, out, err = verify([correct, broken], "--verifier", "127.0.0.1:9", "verifier.max_attempts=1")
     expect(code == 1, "a program without a verdict counts more", code, out, err)
 print("broken entries are named, the others verified")

@@ -151,13 +151,13 @@ TEST_CASE("several threads encode at once") {
   const std::string text = "for (int i = 0; i < n; ++i) { sum += a[i] * b[i]; } // Σ ёж <|im_end|>";
   const Ids expected = tokenizer.encode(text);
   std::vector<std::thread> threads;
-  std::vector<int> wrong(4, 0);
-  for (size_t t = 0; t < wrong.size(); ++t)
+  std::vector<int> differences(4, 0);
+  for (size_t t = 0; t < differences.size(); ++t)
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 200; ++i) wrong[t] += tokenizer.encode(text) != expected;
+      for (int i = 0; i < 200; ++i) differences[t] += tokenizer.encode(text) != expected;
     });
   for (auto& thread : threads) thread.join();
-  CHECK(wrong == std::vector<int>(4, 0));
+  CHECK(differences == std::vector<int>(4, 0));
 }
 
 // The message of the InputError that loading `folder` gives.

@@ -1,4 +1,4 @@
-// Runs single instructions of the machine's arithmetic on values of the test's choice.
+// Runs single instructions of the interpreter's arithmetic on values of the test's choice.
 #pragma once
 #include <cstdint>
 #include <functional>

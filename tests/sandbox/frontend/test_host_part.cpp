@@ -327,7 +327,7 @@ TEST_CASE("memory that was freed is nobody's") {
   CHECK(record(program_of(kTwice + host(freed + kLaunchTwice))).fault.is(FaultClass::kLaunch));
 }
 
-TEST_CASE("what a host part does wrong has a class") {
+TEST_CASE("each error of a host part has its fault class") {
   const auto class_of = [](const std::string& body) {
     const RecordResult result = record(program_of(kTwice + host(body)));
     INFO(result.fault.reason);

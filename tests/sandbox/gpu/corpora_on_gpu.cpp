@@ -100,7 +100,7 @@ class Comparing : public Backend {
   RunResult run(const RunPlan& plan, std::stop_token stop) override {
     RunResult result = path_->run(plan, stop);
     if (result.fault || result.runs.size() < plan.runs.size() || result.runs.back().fault) return result;
-    RunPlan plain{plan.trace, plan.modules, plan.draws, {}};
+    RunPlan plain{plan.trace, plan.modules, plan.test_inputs, {}};
     std::vector<size_t> numbers;
     for (size_t i = 0; i < plan.runs.size(); ++i) {
       const RunRequest& run = plan.runs[i];

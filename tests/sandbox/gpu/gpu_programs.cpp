@@ -166,8 +166,8 @@ Trace gpu_trace(const GpuRecording& recording) {
 GpuPlan::GpuPlan(const GpuRecording& recording, const char* text, const RunRequest& request)
     : trace(gpu_trace(recording)),
       leaves{std::string(reinterpret_cast<const char*>(kInput), sizeof kInput)},
-      plan{&trace, {{std::make_shared<const std::string>(text)}}, {{"draw", &leaves}}, {request}} {
-  plan.runs[0].repeat_draws.assign(recording.repeats.size(), 0);
+      plan{&trace, {{std::make_shared<const std::string>(text)}}, {{"test_input", &leaves}}, {request}} {
+  plan.runs[0].repeat_inputs.assign(recording.repeats.size(), 0);
 }
 
 GpuRan run_on(Backend& backend, const GpuRecording& recording, const RunRequest& request,

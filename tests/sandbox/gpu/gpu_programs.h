@@ -38,7 +38,7 @@ struct GpuRan {
   std::vector<std::vector<float>> calls;  // outputs, of runs without a fault
 };
 Trace gpu_trace(const GpuRecording& recording);
-// A recording with all that its plan points to; of the input, 1 2 3 4, there is one draw.
+// A recording with all that its plan points to; of the input, 1 2 3 4, there is one test input.
 struct GpuPlan {
   explicit GpuPlan(const GpuRecording& recording, const char* text = kGpuText,
                    const RunRequest& request = {.seed = 1});

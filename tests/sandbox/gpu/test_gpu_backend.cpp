@@ -89,7 +89,7 @@ TEST_CASE("a recording runs on the device", "[gpu]") {
   CHECK(skipped.calls == Calls{{1, 2, 3, 4}});
 }
 
-TEST_CASE("what nobody wrote is no number, and modules begin anew", "[gpu]") {
+TEST_CASE("uninitialised memory reads as NaN, and modules begin anew", "[gpu]") {
   const GpuRan partly = run_on(small_gpu_backend(), {.ops = {gpu_launch("twice", 2)}});
   REQUIRE(partly.fault_class == "");
   CHECK(partly.calls[0][1] == 4);
@@ -195,7 +195,7 @@ TEST_CASE("a driver that is lost, silent or dead is not the program's fault, unl
   check_honest("a driver that was silent");
 }
 
-TEST_CASE("a machine without a driver is told so in one line") {
+TEST_CASE("a machine without a driver is refused in one line") {
   BoxHost& host = testing::box_host();
   if (testing::has_gpu()) SKIP("this machine has a GPU's driver");
   const char* before = getenv("LD_LIBRARY_PATH");

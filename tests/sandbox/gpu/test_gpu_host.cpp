@@ -92,7 +92,7 @@ TEST_CASE("a device that is lost takes itself out, and comes back when it works"
   CHECK(ran.fault_class == "infrastructure");
 }
 
-TEST_CASE("a driver that is too old is told so in one line") {
+TEST_CASE("a driver that is too old is refused in one line") {
   const PretendedHost host("0");
   const auto refusal = [] {
     try {

@@ -157,7 +157,7 @@ class Soak {
   Tally tally;
 
  private:
-  const Kind& draw(uint64_t number) const {
+  const Kind& kind_of(uint64_t number) const {
     auto place = static_cast<int>(uniform_at(mix_key(seed_, "kind"), number) * weights_);
     for (const Kind& kind : kinds_)
       if ((place -= kind.weight) < 0) return kind;
@@ -165,7 +165,7 @@ class Soak {
   }
 
   bool one(uint64_t number, bool was_bad) {
-    const Kind& kind = draw(number);
+    const Kind& kind = kind_of(number);
     if (kind.kills_a_process) kill_a_loader(number);
     std::stop_source stop;
     std::jthread gives_up;

@@ -72,26 +72,27 @@ TimingResult time(Backend& backend, const Asked& asked) {
     recording.construction_ops = 1;
   }
   const Trace trace = testing::gpu_trace(recording);
-  std::vector<std::vector<std::string>> draws;
+  std::vector<std::vector<std::string>> test_inputs;
   std::vector<std::string> expected;
   for (const float first : {1.f, 5.f, -3.f}) {
     const float values[4] = {first, first + 1, first + 2, first + 3};
     const float twice[4] = {2 * values[0], 2 * values[1], 2 * values[2], 2 * values[3]};
-    draws.push_back({std::string(reinterpret_cast<const char*>(values), sizeof values)});
+    test_inputs.push_back({std::string(reinterpret_cast<const char*>(values), sizeof values)});
     expected.emplace_back(reinterpret_cast<const char*>(twice), sizeof twice);
   }
   TimingPlan plan{.trace = &trace,
                   .modules = {{std::make_shared<const std::string>(testing::kGpuText)}},
-                  .draws = {},
+                  .test_inputs = {},
                   .task_code = asked.task,
                   .check = {},
                   .least_read_bytes = asked.least_read_bytes};
-  for (const auto& leaves : draws) plan.draws.push_back({"", &leaves});
+  for (const auto& leaves : test_inputs) plan.test_inputs.push_back({"", &leaves});
   size_t call = 0;
-  plan.check = [&](size_t draw, std::string_view outputs) {
+  plan.check = [&](size_t test_input, std::string_view outputs) {
     asked.meanwhile(call++);
-    return outputs.starts_with(expected[draw]) ? Fault{}
-                                               : Fault::of_program(FaultClass::kWrongValue, "not twice");
+    return outputs.starts_with(expected[test_input])
+               ? Fault{}
+               : Fault::of_program(FaultClass::kWrongValue, "not twice");
   };
   return backend.time(plan, asked.stop);
 }
@@ -146,7 +147,7 @@ TEST_CASE("a window of a device that was throttled is repeated, and says why") {
   CHECK(measured.at("device").at("slowed_by") == "");
 }
 
-TEST_CASE("a machine without NVML is told so, and times all the same") {
+TEST_CASE("a machine without NVML reports it and measures times all the same") {
   DeviceMonitor nowhere("ffff:ff:ff.0");
   CHECK_FALSE(nowhere.problem().empty());
   const timing::DeviceHealth health = nowhere.look();
@@ -154,7 +155,7 @@ TEST_CASE("a machine without NVML is told so, and times all the same") {
   CHECK(health.unknown_because == nowhere.problem());
 }
 
-TEST_CASE("what beats the device's memory has no times, and the reason is told", "[gpu]") {
+TEST_CASE("a program that beats the device's memory has no times, and the reason is reported", "[gpu]") {
   const TimingResult result = time(timing_backend(), {.least_read_bytes = 1ull << 40});
   CHECK(!result.end);
   CHECK_THAT(result.untimed, ContainsSubstring("that the device's memory takes"));

@@ -90,13 +90,13 @@ TEST_CASE("a program is compared and timed in memory that it shares with the ref
   CHECK(result.timed.untimed == "");
   CHECK(result.timed.candidate_ms > 0);
   CHECK(result.timed.eager_ms > 0);
-  CHECK_THAT(result.memory, ContainsSubstring("for two draws"));
-  // The draws of a task stay for its next program, and so does the process that ran the last one: what it
-  // gave back was not in use any more.
+  CHECK_THAT(result.memory, ContainsSubstring("for two test inputs"));
+  // The test inputs of a task stay for its next program, and so does the process that ran the last one: what
+  // it gave back was not in use any more.
   for (int i = 0; i < 3; ++i) check_right(judge({}));
 }
 
-TEST_CASE("a program that is wrong at its own size is refused", "[gpu]") {
+TEST_CASE("a program that is incorrect at the task's own size is refused", "[gpu]") {
   check_fault(judge({.ops = {gpu_launch("twice", /*n=*/3)}}),
               FaultClass::kNonFinite);  // what nobody wrote is a NaN
   check_fault(judge({.forward = "x * 2.001"}), FaultClass::kWrongValue);
@@ -121,7 +121,7 @@ TEST_CASE("a later call is compared where it may answer otherwise than the first
   check_fault(judge({.ops = {gpu_launch("twice")}, .repeats = {other, other}}), FaultClass::kWrongValue);
 }
 
-TEST_CASE("a program that is right only while nobody times it is found out at its own size") {
+TEST_CASE("a program that is correct only while it is not timed is refused at the task's own size") {
   if (testing::has_gpu()) SKIP("asks for the driver of the tests");
   const OwnSizeResult result = judge({.ops = {gpu_launch("idles_later")}, .measure_time = true});
   CHECK(result.end.blame == Fault::Blame::kProgram);
@@ -161,7 +161,7 @@ TEST_CASE("a task whose inputs are the same under every seed is not gradable at 
   check_right(judge({}));
 }
 
-TEST_CASE("what a right program may deviate by at its own size is found in slices as it is whole") {
+TEST_CASE("the allowed error at the task's own size is the same in slices as in one piece") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/own_size_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }

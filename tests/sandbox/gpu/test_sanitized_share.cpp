@@ -118,7 +118,7 @@ std::string tools_in(const SanitizerReport& said) {
 
 }  // namespace
 
-TEST_CASE("what compute-sanitizer finds in a right program is told, and leaves it right") {
+TEST_CASE("findings of compute-sanitizer in a correct program are reported and leave it correct") {
   const testing::CorpusEntry right = testing::corpus_entry("honest", "softmax_block");
   Share all(1);
   all.says.findings = {{"racecheck", "Error: Race reported between Write access", "softmax", 2}};

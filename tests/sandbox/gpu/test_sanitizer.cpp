@@ -236,7 +236,7 @@ TEST_CASE("a program is looked at by each tool, in allocations of its own") {
   CHECK(testing::run_on(*gpu, {.ops = {testing::gpu_launch("twice")}}).fault_class.empty());
 }
 
-TEST_CASE("tools that fail are told, the others are asked, and the device serves on") {
+TEST_CASE("tools that fail are reported, the others run, and the device serves on") {
   testing::box_host();
   if (testing::has_gpu()) SKIP("asks for the driver of the tests");
   auto reports = all_say(concat(kHead, "========= Error: Device not supported\n"));

@@ -40,21 +40,21 @@ def opened(forward, inputs="torch.rand(rows, columns)", rows=64, columns=1100, c
     reference = Reference(given, 0)
     reference.find_arguments()
     probe = Probe(reference)
-    leaves_of_draw, end = [], 0
+    leaves_of_input, end = [], 0
     for leaf in probe.inputs:
         size = 4 * math.prod(leaf["shape"])
-        leaves_of_draw.append({"offset": end, "bytes": size, **leaf})
+        leaves_of_input.append({"offset": end, "bytes": size, **leaf})
         end += (size + 255) // 256 * 256
     plan = {"inputs": probe.inputs, "answer": probe.answer, "init_seed": 5, "secret": 1, "policy": "profile", "flush_bytes": 1 << 20,
-            "draw_bytes": end, "leaves": leaves_of_draw}
+            "input_bytes": end, "leaves": leaves_of_input}
     task = OwnSizeTask(plan, given, variants, torch.device("cpu"))
     task.prepare()
     return task
 
 
-def classes(task, change=lambda x: x, draw=None):
+def classes(task, change=lambda x: x, test_input=None):
     found = []
-    for number in range(2) if draw is None else (draw,):
+    for number in range(2) if test_input is None else (test_input,):
         x = task.views(task.regions[number])[0].clone()
         found.append([one[0] for one in task.expected.compare(number, leaves(task.reference.forward([change(x)])[0]))])
     return found
@@ -77,7 +77,7 @@ def check_holes():
     for forward in ("(x * x).sum(-1)", "torch.softmax(x, -1)", "torch.logsumexp(x, -1)", "x.cumsum(-1)"):
         task = opened(forward)
         assert classes(task) == [[""], [""]], forward
-        # A thousandth of the axis, wherever it is, shows on one draw at least.
+        # A thousandth of the axis, wherever it is, shows on one test input at least.
         for first in (0, 700, 1098):
             assert any(one[0] for one in classes(task, hole(2, first))), (forward, first)
         assert not task.remark, task.remark
@@ -117,13 +117,13 @@ def check_slices():
         cut = opened("torch.tanh(x) * x.sum(-1, keepdim=True)")
     finally:
         own_expected.SLICE_BYTES = kept
-    # The first draw: places of the second depend on how many were drawn before.
+    # The first test input: places of the second depend on how many were drawn before.
     assert torch.allclose(whole.expected.centers[0][0], cut.expected.centers[0][0], rtol=1e-6)
     ratio = cut.expected.allowed[0][0] / whole.expected.allowed[0][0]
     assert 0.5 < float(ratio.min()) and float(ratio.max()) < 2, (float(ratio.min()), float(ratio.max()))
 
 
-def check_draws():
+def check_inputs():
     task = opened("x.sum(-1)", "torch.softmax(torch.randn(rows, columns), -1)")
     plain, heavy = (task.views(region)[0] for region in task.regions)
     assert torch.allclose(heavy.sum(-1), torch.ones(64), atol=1e-4)
@@ -184,7 +184,7 @@ def check_rules():
 
 
 def check_memory():
-    """What others have of a device passes, and is nothing of the task's; and no draw is left behind where there is no second."""
+    """What others have of a device passes, and is nothing of the task's; no test input is left behind where there is no second."""
     task = opened("x.sum(-1)")
     task.close()
     task.device = types.SimpleNamespace(type="cuda")
@@ -208,8 +208,8 @@ def check_memory():
 
     task.device, task.regions, own_size.SharedMemory = torch.device("cpu"), [], first_alone
     try:
-        task.draw()
-        raise AssertionError("one draw")
+        task.sample_inputs()
+        raise AssertionError("one test input")
     except RuntimeError:
         assert task.regions == made
     finally:
@@ -217,6 +217,6 @@ def check_memory():
     task.close()
 
 
-for check in (check_cuts, check_rules, check_pieces, check_draws, check_slices, check_holes, check_holes_of_each_input,
+for check in (check_cuts, check_rules, check_pieces, check_inputs, check_slices, check_holes, check_holes_of_each_input,
               check_memory):
     check()

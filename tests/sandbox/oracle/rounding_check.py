@@ -52,7 +52,8 @@ ACTIVATIONS = {
 SILU = {"F.silu(x)": lambda x: 0.5 * x * (1 + torch.tanh(0.5 * x))}
 SUMS = {"torch.log(torch.exp(x + 0.3).sum(-1))": lambda x: sequential(torch.exp(x + 0.3)).log(),
         "torch.cos(x + 0.1).mean(-1)": lambda x: sequential(torch.cos(x + 0.1)) / x.shape[-1]}
-# Equal terms, of which a draw has some, lose a few thousandths of themselves each, and long rows more than a term that is missing.
+# Equal terms, of which a test input has some, lose a few thousandths of themselves each, and long rows more than a term that is
+# missing.
 LONG_SUMS = {"torch.mean(x, -1)": lambda x: quick_sequential(x) / x.shape[-1],
              "F.softmax(x, 1)": lambda x: softmax(x, quick_sequential),
              "x.std(1)": lambda x: (quick_sequential((x - mean(x)).square()) / (x.shape[-1] - 1)).sqrt(),
@@ -77,7 +78,7 @@ def spoilt(answer, where, to):
 
 
 # Where a moved activation would leave its range, all that is computed of it would be right.
-WRONG = {
+INCORRECT = {
     "torch.log(torch.sigmoid(x * 8)).mean(-1)": lambda x: spoilt(F.logsigmoid(x * 8).mean(-1), x < -2.2, torch.nan),
     "torch.sqrt(F.elu(x * 8) + 1).mean(-1)": lambda x: spoilt((F.elu(x * 8) + 1).sqrt().mean(-1), x < -2.2, 1e9),
     "torch.sqrt(1 - torch.tanh(x * 4) ** 2).mean(-1)":
@@ -86,28 +87,28 @@ WRONG = {
     "torch.log(F.softplus(x * 6)).mean(-1)": lambda x: F.softplus(x * 6).log().where(x > -2.9, 0).mean(-1),
     "torch.log(torch.sigmoid(x * 10))": lambda x: torch.sigmoid(x * 10).clamp(min=1e-8).log(),
 }
-SHAPES |= dict.fromkeys(WRONG, "16, 1024")
+SHAPES |= dict.fromkeys(INCORRECT, "16, 1024")
 # A term that is missing is not lost by rounding: 6e-5 of a sum of equal ones.
 MISSING = {"x.sum(1)": lambda x: x[:, :-1].sum(-1), "x.softmax(1)": lambda x: softmax(x, lambda weights: weights[:, :-1].sum(-1))}
 SHAPES |= {"x.sum(1)": "2, 16384", "x.softmax(1)": "2, 8192"}
 MAKERS = {"x.sum(1)": "torch.rand", "torch.mean(x, -1)": "torch.rand"}
 
 
-def is_refused(program, draw):
-    answer, exact, allowed = program(draw.leaves[0]).double(), draw.exact[0], draw.allowed[0]
+def is_refused(program, test_input):
+    answer, exact, allowed = program(test_input.leaves[0]).double(), test_input.exact[0], test_input.allowed[0]
     same = (answer == exact) | (torch.isnan(answer) & torch.isnan(exact)) | torch.isinf(allowed)
     return not bool((same | ((answer - exact).abs() <= allowed)).all())
 
 
 def refused(programs, times=4, kinds=KINDS):
-    """Draws on which they are; of each program, with three secrets."""
+    """Test inputs on which they are; of each program, with three secrets."""
     counts = {forward: [] for forward in programs}
     for secret in range(3):
         for forward, program in programs.items():
             _, pool = task_pool(forward, f"{MAKERS.get(forward, 'torch.randn')}({SHAPES.get(forward, '64, 64')})", secret=f"{forward} {secret}")
             pool.first_look()
-            draws = [draw for kind in kinds for draw in pool.kind(kind).kept]
-            counts[forward].append(sum(is_refused(program, draw) for draw in draws for _ in range(times)))
+            test_inputs = [test_input for kind in kinds for test_input in pool.kind(kind).kept]
+            counts[forward].append(sum(is_refused(program, test_input) for test_input in test_inputs for _ in range(times)))
     return counts
 
 
@@ -157,8 +158,8 @@ assert not some(SILU)
 assert not some(SUMS)
 assert not some(SUMS_INSIDE)
 assert not some(LONG_SUMS)
-wrong = refused(WRONG, 1)
-assert all(count > 0 for counts in wrong.values() for count in counts), wrong
+rejected = refused(INCORRECT, 1)
+assert all(count > 0 for counts in rejected.values() for count in counts), rejected
 missing = refused(MISSING, 1, ["shifted"])  # others show it by chance
 assert all(any(counts) for counts in missing.values()), missing
 formulas = dict(oracle_rounding.FORMULAS)
@@ -178,11 +179,11 @@ oracle_sums.NORMALISERS.clear()
 assert some(LONG_SUMS)
 oracle_pool.MORE_JITTERS = 0
 assert some(CHAOTIC)
-# Out of their range, and no numbers that count: as it was when all of WRONG were right.
+# Out of their range, and no numbers that count: as it was when all of INCORRECT were accepted.
 oracle_rounding.FORMULAS["sigmoid"] = oracle_rounding.near_one
 for kept in (oracle_rounding.OF_ANSWER, oracle_rounding.NEVER_ZERO, oracle_rounding.LOWEST, oracle_rounding.HIGHEST):
     kept.clear()
 Spread.add = lambda self, leaves: [torch.maximum(mine, (moved.double() - y).abs().nan_to_num(torch.inf, torch.inf), out=mine)
                                    for mine, moved, y in zip(self.moved, leaves, self.reference)]
-wrong = refused(WRONG, 1)
-assert all(0 in counts for counts in wrong.values()), wrong
+rejected = refused(INCORRECT, 1)
+assert all(0 in counts for counts in rejected.values()), rejected

@@ -19,5 +19,5 @@ def task_pool(forward, inputs, arguments="x", secret="secret", init="pass"):
     reference = Reference(code, 7)
     reference.find_arguments()
     reference.build()
-    return reference, Pool(reference, {"secret": secret, "tf32": False, "least_draws": 8, "most_draws": 8,
+    return reference, Pool(reference, {"secret": secret, "tf32": False, "least_inputs": 8, "most_inputs": 8,
                                        "pool_bytes": 1 << 28, "max_output_bytes": 1 << 26, "most_lane_operations": 1 << 35})

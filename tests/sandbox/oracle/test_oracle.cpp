@@ -1,4 +1,4 @@
-// The reference in its box: secret draws of four kinds, expected outputs and their allowances.
+// The reference in its box: secret test inputs of four kinds, expected outputs and their allowances.
 #include "sandbox/oracle/oracle.h"
 
 #include <algorithm>
@@ -18,14 +18,14 @@ using namespace testing;
 
 std::set<std::string> kinds_of(const OracleAnswers& answers, const std::vector<size_t>& chosen) {
   std::set<std::string> kinds;
-  for (const size_t index : chosen) kinds.insert(answers.draws.at(index).kind);
+  for (const size_t index : chosen) kinds.insert(answers.test_inputs.at(index).kind);
   return kinds;
 }
 
-const OracleDraw& first_of(const OracleAnswers& answers, const std::string& kind) {
-  for (const auto& draw : answers.draws)
-    if (draw.kind == kind) return draw;
-  FAIL("no draw of kind " << kind);
+const TestInput& first_of(const OracleAnswers& answers, const std::string& kind) {
+  for (const auto& test_input : answers.test_inputs)
+    if (test_input.kind == kind) return test_input;
+  FAIL("no test input of kind " << kind);
   throw std::logic_error("unreachable");
 }
 
@@ -43,42 +43,42 @@ double deviation(const std::vector<float>& values) {
 }
 
 TEST_CASE(
-    "draws are the reference's answers on inputs that differ from draw to draw and from start to start") {
+    "expected outputs are the reference's answers to inputs that differ between samples and between starts") {
   const std::string code = task_code("return torch.relu(x) + 1", "[torch.randn(4, 8)]");
   const auto opened = patient_oracle().open(code, 4);
   const auto answers = opened->answers();
   INFO(opened->failure().reason);
   REQUIRE(answers);
-  REQUIRE(answers->draws.size() == 8);
+  REQUIRE(answers->test_inputs.size() == 8);
   CHECK(opened->spec()->layout.leaves.at(0).tensor.sizes == std::vector<int64_t>{4, 8});
   CHECK(answers->returned["shape"] == nlohmann::json({4, 8}));
   CHECK(answers->eager_ms > 0);
   CHECK(answers->trivial_outputs == std::vector<bool>{false});
   CHECK(answers->written_inputs == std::vector<bool>{false});
   CHECK(answers->faults.empty());
-  for (size_t d = 0; d < answers->draws.size(); ++d) {
-    const auto& draw = answers->draws[d];
-    const auto x = floats(draw.inputs.at(0)), y = floats(draw.expected.at(0).center);
+  for (size_t d = 0; d < answers->test_inputs.size(); ++d) {
+    const auto& test_input = answers->test_inputs[d];
+    const auto x = floats(test_input.inputs.at(0)), y = floats(test_input.expected.at(0).center);
     REQUIRE(x.size() == 32);
     for (size_t i = 0; i < x.size(); ++i) CHECK(y[i] == static_cast<float>(std::max(double{x[i]}, 0.0) + 1));
-    for (const float allowed : floats(draw.expected[0].allowance)) {
+    for (const float allowed : floats(test_input.expected[0].allowance)) {
       CHECK(allowed > 0);
       CHECK(allowed < 1e-3f * (1 + 3 * 6 * 5));
     }
-    if (d) CHECK(x != floats(answers->draws[0].inputs[0]));
+    if (d) CHECK(x != floats(answers->test_inputs[0].inputs[0]));
   }
   CHECK(patient_oracle().open(code, 4) == opened);
   patient_oracle().forget(*opened);
   const auto reopened = patient_oracle().open(code, 4);
   const auto anew = reopened->answers();
   REQUIRE(anew);
-  CHECK(anew->draws[0].inputs != answers->draws[0].inputs);
+  CHECK(anew->test_inputs[0].inputs != answers->test_inputs[0].inputs);
   // Whoever comes late with the failure of the first leaves the second alone.
   patient_oracle().forget(*opened);
   CHECK(patient_oracle().open(code, 4) == reopened);
 }
 
-TEST_CASE("where programs are costed there is a plain draw and one of another kind, of the larger inputs") {
+TEST_CASE("programs are costed on a plain input sample and one of another kind, both of the larger inputs") {
   const std::string code = task_code("return torch.tanh(x)", "[torch.randn(4, 8)]") +
                            "\ndef get_costing_inputs():\n    return [torch.randn(300, 8)]\n";
   const auto given = patient_oracle().open(code, 4);
@@ -88,14 +88,15 @@ TEST_CASE("where programs are costed there is a plain draw and one of another ki
   INFO(costed->failure().reason);
   REQUIRE(answers);
   CHECK(given->spec()->has_costing_inputs);
-  CHECK(given->answers()->draws.size() == 8);
+  CHECK(given->answers()->test_inputs.size() == 8);
   CHECK(given->spec()->layout.leaves.at(0).tensor.sizes == std::vector<int64_t>{4, 8});
   CHECK(costed->spec()->layout.leaves.at(0).tensor.sizes == std::vector<int64_t>{300, 8});
-  REQUIRE(answers->draws.size() == 2);
+  REQUIRE(answers->test_inputs.size() == 2);
   CHECK(costed->choose(2) == std::vector<size_t>{0, 1});
-  CHECK(answers->draws[0].kind == "plain");
-  CHECK(answers->draws[1].kind != "plain");
-  const auto x = floats(answers->draws[0].inputs.at(0)), y = floats(answers->draws[0].expected.at(0).center);
+  CHECK(answers->test_inputs[0].kind == "plain");
+  CHECK(answers->test_inputs[1].kind != "plain");
+  const auto x = floats(answers->test_inputs[0].inputs.at(0)),
+             y = floats(answers->test_inputs[0].expected.at(0).center);
   REQUIRE(x.size() == 2400);
   REQUIRE(y.size() == 2400);
   for (size_t i = 0; i < x.size(); ++i) CHECK(y[i] == static_cast<float>(std::tanh(double{x[i]})));
@@ -103,7 +104,7 @@ TEST_CASE("where programs are costed there is a plain draw and one of another ki
       patient_oracle().open(task_code("return x + 1", "[torch.randn(4)]"), 4)->spec()->has_costing_inputs);
 }
 
-TEST_CASE("each verification holds a draw of each kind, in rotation") {
+TEST_CASE("each verification holds an input sample of each kind, in rotation") {
   const auto opened = patient_oracle().open(task_code("return torch.tanh(x)", "[torch.randn(64, 64)]"), 4);
   const auto answers = opened->answers();
   REQUIRE(answers);
@@ -111,10 +112,11 @@ TEST_CASE("each verification holds a draw of each kind, in rotation") {
   for (int i = 0; i < 5; ++i) {
     const auto chosen = opened->choose(4);
     CHECK(kinds_of(*answers, chosen) == std::set<std::string>{"plain", "shifted", "sparse", "structured"});
-    for (size_t t = 1; t < chosen.size(); ++t) CHECK(chosen[t] == (chosen[0] + t) % answers->draws.size());
+    for (size_t t = 1; t < chosen.size(); ++t)
+      CHECK(chosen[t] == (chosen[0] + t) % answers->test_inputs.size());
     seen.insert(chosen.begin(), chosen.end());
   }
-  CHECK(seen.size() == answers->draws.size());
+  CHECK(seen.size() == answers->test_inputs.size());
   // Fewer trials come to every kind in time.
   std::set<std::string> kinds;
   for (int i = 0; i < 4; ++i)
@@ -143,14 +145,14 @@ TEST_CASE("what the kinds are") {
   CHECK(zeros < 40 * 64);
 }
 
-TEST_CASE("a structured draw holds rows of every pattern") {
+TEST_CASE("a structured input sample holds rows of every pattern") {
   const auto opened =
       patient_oracle().open(task_code("return torch.softmax(x, -1)", "[torch.randn(44, 64)]"), 4);
   const auto answers = opened->answers();
   REQUIRE(answers);
-  for (const OracleDraw& draw : answers->draws) {
-    if (draw.kind != "structured") continue;
-    const auto x = floats(draw.inputs.at(0));
+  for (const TestInput& test_input : answers->test_inputs) {
+    if (test_input.kind != "structured") continue;
+    const auto x = floats(test_input.inputs.at(0));
     std::map<std::string, int> rows;
     double largest_tile_end = 0;
     for (size_t r = 0; r < 44; ++r) {
@@ -195,12 +197,12 @@ TEST_CASE("constructors' arguments arrive as they were") {
                       {testing::source_path("sandbox/runtimes").string()});
 }
 
-TEST_CASE("structured draws are cut where the reference's answers come apart") {
+TEST_CASE("structured input samples are cut where the reference's answers come apart") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/patterns_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }
 
-TEST_CASE("draws keep what inputs are by nature") {
+TEST_CASE("input samples keep the invariants of a task's inputs") {
   const std::string code =
       "import torch, torch.nn as nn\nclass Model(nn.Module):\n"
       "    def forward(self, t, s, p, q, m, n):\n"
@@ -214,9 +216,10 @@ TEST_CASE("draws keep what inputs are by nature") {
   const auto answers = opened->answers();
   INFO(opened->failure().reason);
   REQUIRE(answers);
-  for (const auto& draw : answers->draws) {
-    const auto t = floats(draw.inputs.at(0)), s = floats(draw.inputs.at(1)), p = floats(draw.inputs.at(2)),
-               q = floats(draw.inputs.at(3)), m = floats(draw.inputs.at(4));
+  for (const auto& test_input : answers->test_inputs) {
+    const auto t = floats(test_input.inputs.at(0)), s = floats(test_input.inputs.at(1)),
+               p = floats(test_input.inputs.at(2)), q = floats(test_input.inputs.at(3)),
+               m = floats(test_input.inputs.at(4));
     for (size_t r = 0; r < 8; ++r)
       for (size_t c = 0; c < r; ++c) CHECK(t[r * 8 + c] == 0);
     CHECK(std::is_sorted(s.begin(), s.end()));
@@ -230,12 +233,12 @@ TEST_CASE("draws keep what inputs are by nature") {
   }
 }
 
-TEST_CASE("inputs that a task gives alike every time are drawn") {
+TEST_CASE("inputs that a task gives alike every time are sampled all the same") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/literals_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }
 
-TEST_CASE("all draws keep a symmetry or an order that inputs have under every seed") {
+TEST_CASE("all input samples keep a symmetry or an order that inputs have under every seed") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/structure_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }
@@ -245,12 +248,12 @@ TEST_CASE("a small element's own error counts as that of its octave") {
                       {testing::source_path("sandbox/runtimes").string()});
 }
 
-TEST_CASE("programs whose exp() is off by two units in the last place are right") {
+TEST_CASE("programs whose exp() is off by two units in the last place are correct") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/rounding_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }
 
-TEST_CASE("what is drawn holds answers that are no numbers where the task's own inputs have them") {
+TEST_CASE("input samples hold answers that are no numbers where the task's own inputs have them") {
   testing::run_python(testing::source_path("tests/sandbox/oracle/not_finite_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }
@@ -272,15 +275,15 @@ TEST_CASE("inputs keep dtypes, strides and numbers, outputs come contiguous") {
   CHECK(spec->inputs[3]["dtype"] == "bool");
   CHECK(answers->returned["t"] == "tuple");
   CHECK(answers->returned["items"][1]["keys"] == nlohmann::json({"k"}));
-  const auto& draw = answers->draws[0];
-  const auto x = floats(draw.inputs[0]), y = floats(draw.expected[0].center);
+  const auto& test_input = answers->test_inputs[0];
+  const auto x = floats(test_input.inputs[0]), y = floats(test_input.expected[0].center);
   REQUIRE(x.size() == 15);
   for (size_t i = 0; i < 15; ++i) CHECK(y[i] == x[i] * 2.5f);
-  CHECK(draw.expected[1].center.size() == 32);
-  CHECK(draw.expected[1].allowance == std::string(4, '\0'));
+  CHECK(test_input.expected[1].center.size() == 32);
+  CHECK(test_input.expected[1].allowance == std::string(4, '\0'));
   // The last output is an input.
   CHECK(answers->trivial_outputs == std::vector<bool>{false, false, true});
-  CHECK(draw.expected[2].center == draw.inputs[2]);
+  CHECK(test_input.expected[2].center == test_input.inputs[2]);
 }
 
 TEST_CASE("the allowance is what the formula says") {
@@ -288,23 +291,23 @@ TEST_CASE("the allowance is what the formula says") {
   const auto opened = patient_oracle().open(task_code("return x.sum(-1)", "[torch.rand(16, 1000)]"), 4);
   const auto answers = opened->answers();
   REQUIRE(answers);
-  for (const auto& draw : answers->draws) {
-    const auto x = floats(draw.inputs[0]), y = floats(draw.expected[0].center);
-    const auto allowed = floats(draw.expected[0].allowance);
+  for (const auto& test_input : answers->test_inputs) {
+    const auto x = floats(test_input.inputs[0]), y = floats(test_input.expected[0].center);
+    const auto allowed = floats(test_input.expected[0].allowance);
     for (size_t r = 0; r < 16; ++r) {
       double sum = 0;
       float naive = 0;
       for (size_t c = 0; c < 1000; ++c) sum += x[r * 1000 + c], naive += x[r * 1000 + c];
       CHECK(y[r] == static_cast<float>(sum));
       CHECK(std::abs(naive - sum) <= allowed[r]);
-      // A structured draw has rows of zeros, and sizes that differ from draw to draw.
-      if (draw.kind == "structured") continue;
+      // A structured test input has rows of zeros, and sizes that differ between test inputs.
+      if (test_input.kind == "structured") continue;
       // Never above 1e-4 of the size but for what rounding explains, of each term 2^-25 of the sum among it.
       CHECK(allowed[r] < (1.1e-4 * 1.2 + 4 * 1000 * 0x1p-27) * std::abs(sum) + 1e-3);
-      // A skipped tile, a dropped last element of a plain draw, nothing at all.
+      // A skipped tile, a dropped last element of a plain test input, nothing at all.
       double tile = 0;
       for (size_t c = 960; c < 1000; ++c) tile += x[r * 1000 + c];
-      if (tile != 0) CHECK(std::abs(tile) > allowed[r]);  // of a sparse draw it may be zero
+      if (tile != 0) CHECK(std::abs(tile) > allowed[r]);  // of a sparse test input it may be zero
       CHECK(std::abs(sum) > allowed[r]);
     }
   }
@@ -326,7 +329,7 @@ TEST_CASE("integers may differ where rounding decides") {
   CHECK(plain.expected[0].allowance == std::string(1000, '\0') + '\1');
 }
 
-TEST_CASE("parameters that constructors leave at constants are drawn, and told") {
+TEST_CASE("parameters that constructors leave at constants are sampled and reported") {
   const std::string code = task_code(
       "return F.layer_norm(x, (32,), self.n.weight, self.n.bias) * self.s + self.e", "[torch.randn(16, 32)]",
       "self.n = nn.LayerNorm(32); self.s = nn.Parameter(torch.ones(1)); self.register_buffer('e', "
@@ -340,7 +343,7 @@ TEST_CASE("parameters that constructors leave at constants are drawn, and told")
   const auto answers = opened->answers();
   REQUIRE(answers);
   // At the defaults every row's mean would be 0.
-  const auto y = floats(answers->draws[0].expected[0].center);
+  const auto y = floats(answers->test_inputs[0].expected[0].center);
   double away = 0;
   for (size_t c = 0; c < 32; ++c) {
     double column = 0;
@@ -350,7 +353,7 @@ TEST_CASE("parameters that constructors leave at constants are drawn, and told")
   CHECK(away / 32 > 0.1);
 }
 
-TEST_CASE("a candidate's model gets the drawn values whatever it calls its parameters") {
+TEST_CASE("a candidate's model gets the oracle's parameter values whatever it calls its parameters") {
   testing::run_python(testing::source_path("tests/sandbox/recorder/parameters_check.py"),
                       {testing::source_path("sandbox/runtimes").string()});
 }

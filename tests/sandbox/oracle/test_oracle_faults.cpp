@@ -19,14 +19,14 @@ std::string fault_of(const std::string& code, Oracle& of = patient_oracle()) {
   return opened->failure().kind + ": " + opened->failure().reason;
 }
 
-TEST_CASE("draws stay where the reference is finite") {
+TEST_CASE("input samples stay where the reference is finite") {
   const auto opened =
       patient_oracle().open(task_code("return torch.log(1 - x)", "[torch.rand(64) * 0.5]"), 3);
   const auto answers = opened->answers();
   REQUIRE(answers);
-  for (const auto& draw : answers->draws)
-    for (const float y : floats(draw.expected[0].center)) CHECK(std::isfinite(y));
-  // Half of it is not a number on any draw: those elements must be so in every answer.
+  for (const auto& test_input : answers->test_inputs)
+    for (const float y : floats(test_input.expected[0].center)) CHECK(std::isfinite(y));
+  // Half of it is not a number on any test input: those elements must be so in every answer.
   const auto partly =
       patient_oracle().open(task_code("return torch.log(x)", "[torch.randn(64, 8)]"), 4)->answers();
   REQUIRE(partly);
@@ -70,7 +70,7 @@ TEST_CASE("types of elements that the sandbox does not have are faults of the ta
         "unsupported_type: tensors of torch.float8_e4m3fnuz are not supported");
 }
 
-TEST_CASE("a task that any program passes without computing is at fault") {
+TEST_CASE("a task that any program passes without computing is invalid") {
   const std::string x = "[torch.randn(16, 64)]";
   const auto fault = [&](const std::string& forward, const std::string& inputs,
                          const std::string& init = "") {
@@ -97,7 +97,7 @@ TEST_CASE("a task that any program passes without computing is at fault") {
   CHECK(fault("return torch.softmax(x, -1).sum(-1)", x).starts_with("trivial"));
 }
 
-TEST_CASE("a literal that the reference takes as it is given, and drawn only now and then, is no fault") {
+TEST_CASE("a literal input that the reference refuses changed, or takes only in some changes, is no fault") {
   const std::pair<const char*, const char*> tasks[] = {
       {"return torch.linalg.solve(x.round(), y)",
        "[torch.tensor([[2.0, 1.0], [1.0, 3.0]]), torch.randn(2, 2)]"},
@@ -135,8 +135,8 @@ TEST_CASE("inputs that the reference itself writes to are named") {
   const auto answers = patient_oracle().open(code, 4)->answers();
   REQUIRE(answers);
   CHECK(answers->written_inputs == std::vector<bool>{false, true});
-  const auto x = floats(answers->draws[0].inputs[0]), y = floats(answers->draws[0].inputs[1]);
-  const auto z = floats(answers->draws[0].expected[0].center);
+  const auto x = floats(answers->test_inputs[0].inputs[0]), y = floats(answers->test_inputs[0].inputs[1]);
+  const auto z = floats(answers->test_inputs[0].expected[0].center);
   for (size_t i = 0; i < 9; ++i) CHECK(std::abs(z[i] - x[i] * (x[i] + y[i])) < 1e-5f * (1 + std::abs(z[i])));
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("an allowance for TF32 comes if it is asked for") {
   static Oracle with_tf32(testing::box_host(), python_install(), options);
   const auto answers = with_tf32.open(task_code("return x @ x.t()", "[torch.randn(32, 64)]"), 4)->answers();
   REQUIRE(answers);
-  const auto& leaf = answers->draws[0].expected[0];
+  const auto& leaf = answers->test_inputs[0].expected[0];
   const auto narrow = floats(leaf.allowance), wide = floats(leaf.allowance_tf32);
   REQUIRE(wide.size() == narrow.size());
   for (size_t i = 0; i < wide.size(); ++i) CHECK(wide[i] > 2 * narrow[i]);
@@ -187,14 +187,14 @@ TEST_CASE("faults of a task name their cause and are not the candidate's") {
   CHECK(memory.find("memory") != std::string::npos);
 }
 
-TEST_CASE("a task that says less than it must of its answers is at fault") {
+TEST_CASE("a task whose answers are described only in part is invalid") {
   const std::string patch =
       "import sys\nsys.modules['oracle_checks'].Findings.without_computing = lambda self: []\n";
   CHECK(fault_of(patch + task_code("return 2 * x", "[torch.randn(9)]")).find("not of all of them") !=
         std::string::npos);
 }
 
-TEST_CASE("a task that is too large for this machine is told before any program is run on it") {
+TEST_CASE("a task that is too large for this machine is reported before any program is run on it") {
   const auto too_large = [](Oracle& oracle, const std::string& code) {
     const auto opened = oracle.open(code, 4);
     CHECK(opened->spec() == nullptr);
@@ -211,7 +211,7 @@ TEST_CASE("a task that is too large for this machine is told before any program 
             .find("its outputs take") != std::string::npos);
 }
 
-TEST_CASE("a task whose reference does more than a run may do is at fault, unless it multiplies zeros") {
+TEST_CASE("a task whose reference does more than a run may do is invalid, unless it multiplies zeros") {
   OracleOptions options = oracle_options(600);
   options.most_lane_operations = uint64_t{1} << 29;
   static Oracle weak(testing::box_host(), python_install(), options);

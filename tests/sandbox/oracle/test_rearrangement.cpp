@@ -17,31 +17,31 @@ std::string bytes_of(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-OracleDraw draw_of(const Reference& reference, unsigned seed) {
+TestInput test_input_of(const Reference& reference, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
   std::vector<float> input(kAll);
   for (float& value : input) value = normal(random);
-  OracleDraw draw;
-  draw.kind = "plain";
-  draw.inputs = {bytes_of(input)};
-  draw.expected.resize(1);
-  draw.expected[0].center = bytes_of(reference(input));
-  return draw;
+  TestInput test_input;
+  test_input.kind = "plain";
+  test_input.inputs = {bytes_of(input)};
+  test_input.expected.resize(1);
+  test_input.expected[0].center = bytes_of(reference(input));
+  return test_input;
 }
 
 bool rearranges(const Reference& reference) {
   InputLayout inputs;
   inputs.leaves.resize(1);
   inputs.leaves[0].tensor = {DType::kFloat32, {kRows, kColumns}, {kColumns, 1}};
-  std::vector<OracleDraw> draws = {draw_of(reference, 1), draw_of(reference, 2)};
+  std::vector<TestInput> test_inputs = {test_input_of(reference, 1), test_input_of(reference, 2)};
   OutputLayout::Leaf leaf;
   leaf.dtype = DType::kFloat32;
-  leaf.bytes = draws[0].expected[0].center.size();
+  leaf.bytes = test_inputs[0].expected[0].center.size();
   leaf.sizes = {static_cast<int64_t>(leaf.numel())};
-  draws.insert(draws.begin() + 1, draws[0]);
-  draws[1].kind = "sparse";
-  return only_rearranges(inputs, leaf, 0, draws);
+  test_inputs.insert(test_inputs.begin() + 1, test_inputs[0]);
+  test_inputs[1].kind = "sparse";
+  return only_rearranges(inputs, leaf, 0, test_inputs);
 }
 
 std::vector<float> each(const std::vector<float>& x, const std::function<float(size_t)>& value) {

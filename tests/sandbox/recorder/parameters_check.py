@@ -30,13 +30,13 @@ plan = parameters.plan(reference, 77)
 assert [e["name"] for e in plan] == ["scale", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var"], plan
 before = {k: v.clone() for k, v in reference.state_dict().items()}
 parameters.apply(reference, plan)
-drawn = {e["name"] for e in plan}
+sampled = {e["name"] for e in plan}
 for name, value in reference.state_dict().items():
-    assert torch.equal(value, before[name]) != (name in drawn), name
+    assert torch.equal(value, before[name]) != (name in sampled), name
 assert (reference.norm.running_var > 0.4).all() and (reference.norm.running_var < 1.6).all()
-assert not torch.equal(parameters.drawn(plan[1]), parameters.drawn(plan[4]))
+assert not torch.equal(parameters.sampled(plan[1]), parameters.sampled(plan[4]))
 other = parameters.plan(made(Reference), 78)
-assert not torch.equal(parameters.drawn(other[1]), parameters.drawn(plan[1]))
+assert not torch.equal(parameters.sampled(other[1]), parameters.sampled(plan[1]))
 
 
 def check(kind, **pairs):

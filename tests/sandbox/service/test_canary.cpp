@@ -31,13 +31,13 @@ Verdict failed(Outcome outcome, const std::string& reached, const std::string& f
   return verdict;
 }
 
-// The message of a check in which the first program gets `right` and the second `wrong`.
-std::string complaint(const Verdict& right, const Verdict& wrong) {
+// The message of a check in which the first program gets `correct` and the second `incorrect`.
+std::string complaint(const Verdict& correct, const Verdict& incorrect) {
   int calls = 0;
   try {
     check_canaries([&](const VerificationRequest& request) {
       CHECK(request.fresh);
-      return calls++ == 0 ? right : wrong;
+      return calls++ == 0 ? correct : incorrect;
     });
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUnavailable);
@@ -55,7 +55,7 @@ TEST_CASE("a sound pipeline passes its canaries, again and again") {
   }
 }
 
-TEST_CASE("a verifier that finds everything right, wrong or dead fails its canaries") {
+TEST_CASE("a verifier that grades every program correct, incorrect or dead fails its canaries") {
   CHECK(complaint(graded(""), graded("wrong_value")).empty());
   CHECK_THAT(complaint(graded(""), graded("")),
              ContainsSubstring("an incorrect program is not graded as incorrect"));

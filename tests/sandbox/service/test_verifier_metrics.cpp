@@ -67,7 +67,7 @@ TEST_CASE("metrics tell outcomes, stages, the queue and devices") {
   const std::string text = metrics.text();
   for (const char* line : {"bicrl_verifier_info{backend=\"ptx/torch-2\"} 1",
                            "bicrl_verifications_total{fault_class=\"\",outcome=\"correct\"} 2",
-                           "bicrl_verifications_total{fault_class=\"wrong_value\",outcome=\"wrong\"} 1",
+                           "bicrl_verifications_total{fault_class=\"wrong_value\",outcome=\"incorrect\"} 1",
                            "bicrl_verifications_total{fault_class=\"compile\",outcome=\"candidate_fault\"} 1",
                            "bicrl_verifications_total{fault_class=\"\",outcome=\"infrastructure\"} 1",
                            "bicrl_stage_seconds_bucket{stage=\"wait\",le=\"0.5\"} 4",

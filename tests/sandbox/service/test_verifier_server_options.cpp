@@ -19,7 +19,7 @@ VerifierOptions read(const std::string& yaml) {
 
 }  // namespace
 
-TEST_CASE("a verifier measures times where it is told to, and models them elsewhere") {
+TEST_CASE("a verifier measures times where its options ask for it, and models them elsewhere") {
   CHECK(read("backend: ptx").pipeline.clock() == kModelClock);
   CHECK(read("backend: gpu").pipeline.clock() == kModelClock);
   CHECK(read("backend: gpu\ngpu: {measure_times: true}").pipeline.clock() == kMeasuredClock);
@@ -51,7 +51,7 @@ TEST_CASE("a share of programs goes through compute-sanitizer where there is one
   for (const auto& [text, expected] : refused) CHECK_THROWS_WITH(read(text), ContainsSubstring(expected));
 }
 
-TEST_CASE("metrics are told to this machine alone, and where they are is checked") {
+TEST_CASE("metrics are served to this machine alone, at an address that is checked") {
   CHECK(read("backend: ptx").metrics_listen.empty());
   for (const char* good : {"127.0.0.1:9464", "localhost:0", "'[::1]:9464'"})
     CHECK_FALSE(read(concat("metrics_listen: ", good)).metrics_listen.empty());
@@ -59,6 +59,17 @@ TEST_CASE("metrics are told to this machine alone, and where they are is checked
                     ContainsSubstring("verifier.yaml:1: metrics_listen") && ContainsSubstring("127.0.0.1"));
   for (const char* bad : {"9464", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:99999"})
     CHECK_THROWS_WITH(read(concat("metrics_listen: ", bad)), ContainsSubstring("is not HOST:PORT"));
+}
+
+TEST_CASE("keys and values of earlier versions are refused with their new name") {
+  CHECK(read("oracle: {pool_inputs: 3}").pipeline.oracle.pool_inputs == 3);
+  CHECK_THROWS_WITH(read("oracle: {pool_draws: 3}"),
+                    ContainsSubstring("verifier.yaml:1: unknown key oracle.pool_draws; it is called "
+                                      "oracle.pool_inputs now"));
+  CHECK(read("protocol: {specialised: incorrect}").protocol.specialised == SpecialisedPolicy::kIncorrect);
+  CHECK_THROWS_WITH(
+      read("protocol: {specialised: wrong}"),
+      ContainsSubstring("verifier.yaml:1: protocol.specialised: expected one of incorrect, mask"));
 }
 
 TEST_CASE("GPUs are all or named, each once") {

@@ -15,11 +15,11 @@ class Clocked : public Backend {
   RunResult run(const RunPlan& plan, std::stop_token stop) override { return machine_->run(plan, stop); }
 
   TimingResult time(const TimingPlan& plan, std::stop_token stop) override {
-    RunPlan runs{plan.trace, plan.modules, plan.draws, {}};
-    // Of draws whose keys are not told apart, the machine would take the first for all.
-    for (size_t i = 0; i < runs.draws.size(); ++i) {
-      runs.draws[i].key = concat("timed ", windows_, " ", i);
-      runs.runs.push_back({.draw = static_cast<uint32_t>(i), .repeat_draws = {}, .seed = i + 1});
+    RunPlan runs{plan.trace, plan.modules, plan.test_inputs, {}};
+    // Of test inputs whose keys are not told apart, the machine would take the first for all.
+    for (size_t i = 0; i < runs.test_inputs.size(); ++i) {
+      runs.test_inputs[i].key = concat("timed ", windows_, " ", i);
+      runs.runs.push_back({.test_input = static_cast<uint32_t>(i), .repeat_inputs = {}, .seed = i + 1});
     }
     ++windows_;
     const RunResult ran = machine_->run(runs, stop);

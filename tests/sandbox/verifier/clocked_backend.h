@@ -7,7 +7,7 @@
 
 namespace bicrl::testing {
 
-// What its clock does with a plan once the program's answers on all of its draws have been checked.
+// What its clock does with a plan once the program's answers on all of its test inputs have been checked.
 using MadeUpTimes = std::function<void(const TimingPlan& plan, TimingResult& result)>;
 
 std::unique_ptr<Backend> clocked(std::unique_ptr<Backend> machine, MadeUpTimes times);

@@ -51,6 +51,6 @@ void check_corpus(const std::string& folder, size_t least) {
 }  // namespace
 
 TEST_CASE("honest programs are graded correct") { check_corpus("honest", 100); }
-TEST_CASE("hostile and wrong programs end in a class of theirs") { check_corpus("hacks", 150); }
+TEST_CASE("hostile and incorrect programs end in a class of theirs") { check_corpus("hacks", 150); }
 
 }  // namespace bicrl

@@ -209,7 +209,7 @@ TEST_CASE("a task that is too large is timed on the inputs that it names for it"
   CHECK(verify(large(task()), leaves_out, false, sizes).correct);
 }
 
-TEST_CASE("a task whose inputs for costing cannot be had is at fault itself") {
+TEST_CASE("a task whose inputs for costing cannot be made is invalid") {
   for (const char* inputs :
        {"[torch.randn(900, 48) @ nothing]", "torch.randn(2)", "[torch.randn(900, 48), 1]"}) {
     const Verdict v = verify(task(inputs), program({}));

@@ -90,7 +90,7 @@ TEST_CASE("verdicts repeat") {
     }
 }
 
-TEST_CASE("writes to inputs and uploads are told, and do no harm") {
+TEST_CASE("writes to inputs and uploads are reported, and do no harm") {
   const auto diagnostics_of = [](const std::string& name) {
     const Verdict verdict = testing::pipeline().verify(testing::corpus_entry("honest", name).request);
     INFO(verdict.fault_class << " " << verdict.diagnostics);
@@ -104,7 +104,7 @@ TEST_CASE("writes to inputs and uploads are told, and do no harm") {
   CHECK(diagnostics_of("kept_output") == "output 0 is overwritten by the next call");
 }
 
-TEST_CASE("what is wrong from a later call on is found sooner or later, and told with the call") {
+TEST_CASE("a program that is incorrect from a later call on is found in time, and the call is reported") {
   CorpusEntry entry = testing::corpus_entry("hacks", "state_fourth_call_of_python");
   entry.request.program = replaced(entry.request.program, "self.calls > 3", "self.calls > 5");
   Verdict verdict;
@@ -134,7 +134,7 @@ TEST_CASE("a protocol without trials is a fault of the caller") {
   CHECK_THROWS_AS(testing::pipeline().verify(request), Error);
 }
 
-TEST_CASE("a task that is at fault is told by its name, and nobody tries again") {
+TEST_CASE("an invalid task is reported by its name and not tried again") {
   VerificationRequest request = candidate("honest").request;
   request.task_id = "broken_task";
   request.pytorch_code = "x = 1\n";
@@ -143,8 +143,7 @@ TEST_CASE("a task that is at fault is told by its name, and nobody tries again")
   CHECK(verdict.diagnostics.find("broken_task") != std::string::npos);
 }
 
-TEST_CASE(
-    "a task that is passed without computing is at fault, except where published results are compared") {
+TEST_CASE("a task that is passed without computing is invalid, except where published results are compared") {
   VerificationRequest request = candidate("honest").request;
   request.pytorch_code =
       "import torch, torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, x):\n        return "

@@ -20,7 +20,7 @@ std::string bytes_of(const std::vector<T>& values) {
 OutputLayout layout_of(DType dtype, size_t count) {
   OutputLayout layout;
   layout.leaves.push_back({dtype, {static_cast<int64_t>(count)}, 0, count * element_bytes(dtype)});
-  layout.draw_bytes = layout.leaves[0].bytes;
+  layout.total_bytes = layout.leaves[0].bytes;
   return layout;
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("integers and booleans are exact but where they may differ") {
 TEST_CASE("the worst of several outputs counts") {
   OutputLayout layout = layout_of(DType::kFloat32, 1);
   layout.leaves.push_back({DType::kInt32, {1}, 64, 4});
-  layout.draw_bytes = 68;
+  layout.total_bytes = 68;
   const auto fault = [&](float a, int32_t b) {
     std::string bytes(68, '\0');
     memcpy(bytes.data(), &a, 4);

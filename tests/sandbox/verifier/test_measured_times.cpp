@@ -48,8 +48,8 @@ std::string program(const std::string& rows = "x.size(0)") {
 }
 
 struct Measuring {
-  std::vector<TimingPlan> plans;                             // whose traces are gone
-  std::vector<std::vector<std::vector<std::string>>> draws;  // of each plan, draw and leaf
+  std::vector<TimingPlan> plans;                                   // whose traces are gone
+  std::vector<std::vector<std::vector<std::string>>> test_inputs;  // of each plan, test input and leaf
   testing::MadeUpTimes times = [](const TimingPlan&, TimingResult& result) {
     result.candidate_ms = 0.5;
     result.eager_ms = 1;
@@ -68,8 +68,8 @@ struct Measuring {
       options.backend = [this](const BackendSetting& setting) {
         return testing::clocked(ptx_backend()(setting), [this](const TimingPlan& plan, TimingResult& result) {
           plans.push_back(plan);
-          auto& kept = draws.emplace_back();
-          for (const DrawInputs& draw : plan.draws) kept.push_back(*draw.leaves);
+          auto& kept = test_inputs.emplace_back();
+          for (const InputLeaves& test_input : plan.test_inputs) kept.push_back(*test_input.leaves);
           times(plan, result);
         });
       };
@@ -94,7 +94,7 @@ struct Measuring {
 
 }  // namespace
 
-TEST_CASE("a correct program is timed on draws of its own, which are checked") {
+TEST_CASE("a correct program is timed on test inputs of its own, and its answers to them are checked") {
   Measuring measuring;
   const Verdict v = measuring.verify(kTask, program());
   INFO(v.diagnostics);
@@ -114,9 +114,9 @@ TEST_CASE("a correct program is timed on draws of its own, which are checked") {
   // One model, whose constructor's secret both windows share, and inputs that no window has twice.
   CHECK(measuring.plans[0].init_seed == measuring.plans[1].init_seed);
   std::set<std::string> inputs;
-  for (const auto& draws : measuring.draws)
-    for (const auto& leaves : draws) inputs.insert(leaves.at(0));
-  CHECK(inputs.size() == 2 * kDrawKinds);
+  for (const auto& test_inputs : measuring.test_inputs)
+    for (const auto& leaves : test_inputs) inputs.insert(leaves.at(0));
+  CHECK(inputs.size() == 2 * kInputKinds);
   const uint64_t bytes = 32 * 64 * 4;
   CHECK(measuring.plans[0].least_written_bytes == bytes);
   CHECK(measuring.plans[0].least_read_bytes == bytes);
@@ -134,7 +134,7 @@ TEST_CASE("a task's larger inputs are those that programs are timed on, and judg
   REQUIRE(v.correct);
   CHECK(v.costed_size == "96x64");
   CHECK(measuring.plans.at(0).costing_inputs);
-  CHECK(measuring.plans.at(0).draws.size() == 2);
+  CHECK(measuring.plans.at(0).test_inputs.size() == 2);
   const Verdict partly = measuring.verify(kTask + std::string(kCosting), program("32"));
   CHECK_FALSE(partly.correct);
   CHECK_THAT(partly.diagnostics, ContainsSubstring("get_costing_inputs()"));
@@ -150,12 +150,13 @@ TEST_CASE("how a window ends is how the verification does") {
     };
     return measuring.verify(kTask, program());
   };
-  const Verdict wrong = ends(Fault::of_program(FaultClass::kWrongValue, "a call that was timed is wrong"));
-  CHECK(wrong.outcome == Outcome::kGraded);
-  CHECK_FALSE(wrong.correct);
-  CHECK(wrong.fault_class == "wrong_value");
-  CHECK(wrong.trials_passed == wrong.trials - 1);
-  CHECK(verdict_problem(wrong).empty());
+  const Verdict incorrect =
+      ends(Fault::of_program(FaultClass::kWrongValue, "a call that was timed is wrong"));
+  CHECK(incorrect.outcome == Outcome::kGraded);
+  CHECK_FALSE(incorrect.correct);
+  CHECK(incorrect.fault_class == "wrong_value");
+  CHECK(incorrect.trials_passed == incorrect.trials - 1);
+  CHECK(verdict_problem(incorrect).empty());
   const Verdict faulty = ends(Fault::of_program(FaultClass::kIllegalAccess, "wild"));
   CHECK(faulty.outcome == Outcome::kCandidateFault);
   CHECK(faulty.fault_class == "illegal_access");

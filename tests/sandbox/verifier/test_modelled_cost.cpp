@@ -43,7 +43,7 @@ TEST_CASE("a correct program has a modelled time beside its reference's") {
     const std::string text = profile_text(v.counters, v.device);
     CHECK(text.find("bound by") != std::string::npos);
     CHECK(text.find("line ") != std::string::npos);
-    // The draw that is counted on is another each time; these programs do the same on all.
+    // The test input that is counted on is another each time; these programs do the same on all.
     const Verdict again = timed("honest", name);
     CHECK(again.candidate_ms == v.candidate_ms);
     CHECK(again.counters == v.counters);
@@ -51,11 +51,12 @@ TEST_CASE("a correct program has a modelled time beside its reference's") {
   }
 }
 
-TEST_CASE("a wrong program has none, and neither has a right one that nobody asks about") {
-  const Verdict wrong = timed("sandbox/candidates", "wrong_nan");
-  CHECK_FALSE(wrong.correct);
-  CHECK(wrong.clock == kModelClock);
-  CHECK(wrong.candidate_ms == 0);
+TEST_CASE(
+    "an incorrect program has no modelled time, and neither has a correct one that is not to be timed") {
+  const Verdict incorrect = timed("sandbox/candidates", "wrong_nan");
+  CHECK_FALSE(incorrect.correct);
+  CHECK(incorrect.clock == kModelClock);
+  CHECK(incorrect.candidate_ms == 0);
   const Verdict unasked = pipeline().verify(corpus_entry("honest", "add_relu_lists").request);
   CHECK(unasked.correct);
   CHECK(unasked.clock.empty());

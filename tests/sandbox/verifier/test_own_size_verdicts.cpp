@@ -93,7 +93,8 @@ struct OwnSizes {
   std::unique_ptr<Pipeline> pipeline_;
 };
 
-VerificationProtocol protocol(SizePolicy size, SpecialisedPolicy specialised = SpecialisedPolicy::kWrong) {
+VerificationProtocol protocol(SizePolicy size,
+                              SpecialisedPolicy specialised = SpecialisedPolicy::kIncorrect) {
   VerificationProtocol protocol = kDefaultProtocol;
   protocol.size = size;
   protocol.specialised = specialised;

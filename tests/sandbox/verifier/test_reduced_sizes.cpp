@@ -57,7 +57,7 @@ std::string program(const Holes& holes = {}) {
 
 struct Asked {
   SizePolicy size = SizePolicy::kFitting;
-  SpecialisedPolicy specialised = SpecialisedPolicy::kWrong;
+  SpecialisedPolicy specialised = SpecialisedPolicy::kIncorrect;
   std::string by_hand = "";
 };
 
@@ -112,7 +112,7 @@ TEST_CASE("a task that fits is judged at its own size unless reduced ones are as
   CHECK_FALSE(verify(exact, {.size = SizePolicy::kReduced}, fits).correct);
 }
 
-TEST_CASE("values that are wrong at reduced sizes are wrong") {
+TEST_CASE("values that are incorrect at reduced sizes make a program incorrect") {
   check_refused({.end = "n / 4 * 4"}, "wrong_value");
   check_refused({.end = "(n < 256 ? n : 256)"}, "wrong_value");
   check_refused({.row = "blockIdx.x + 1 - (blockIdx.x + 1 == rows)"}, "uninitialised");
@@ -130,10 +130,10 @@ TEST_CASE("limits of a device are those of the task's own size") {
 TEST_CASE(
     "a host part that refuses reduced sizes is specialised, and wrong or left out as the protocol says") {
   const std::string checked = program({.check = "TORCH_CHECK(x.size(1) == 40000);"});
-  const Verdict wrong = verify(checked);
-  INFO(wrong.diagnostics);
-  CHECK(wrong.outcome == Outcome::kCandidateFault);
-  CHECK(wrong.fault_class == "specialised");
+  const Verdict incorrect = verify(checked);
+  INFO(incorrect.diagnostics);
+  CHECK(incorrect.outcome == Outcome::kCandidateFault);
+  CHECK(incorrect.fault_class == "specialised");
   const Verdict masked = verify(checked, {.specialised = SpecialisedPolicy::kMask});
   CHECK(masked.outcome == Outcome::kUndecided);
   CHECK_FALSE(masked.correct);

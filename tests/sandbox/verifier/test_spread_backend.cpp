@@ -13,7 +13,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 struct Script {
-  std::atomic<bool> lost = false, wrong = false;
+  std::atomic<bool> lost = false, failing = false;
   std::atomic<int> plans = 0, now = 0;
   std::function<void()> meanwhile = [] {};
 };
@@ -26,7 +26,7 @@ class Scripted : public Backend {
   RunResult run(const RunPlan&, std::stop_token) override {
     RunResult result;
     work();
-    if (script_->lost || script_->wrong) result.fault = Fault::infrastructure("scripted");
+    if (script_->lost || script_->failing) result.fault = Fault::infrastructure("scripted");
     result.device_lost = script_->lost;
     result.run_ms = 1;
     return result;
@@ -116,10 +116,10 @@ TEST_CASE("a lost device is asked once, and a failure of another kind moves noth
   host.scripts[0]->lost = true;
   for (int i = 0; i < 6; ++i) host.backend->run({}, {});
   CHECK(host.scripts[0]->plans == 1);
-  host.scripts[1]->wrong = true;
+  host.scripts[1]->failing = true;
   CHECK(host.backend->run({}, {}).fault.is_infrastructure());
   CHECK(host.scripts[1]->plans == 7);
-  host.scripts[1]->wrong = false;
+  host.scripts[1]->failing = false;
   CHECK_FALSE(host.backend->run({}, {}).fault.is_infrastructure());
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("what comes while no device works waits for one, unless it is stopped"
   CHECK(host.scripts[0]->plans == 2);
 }
 
-TEST_CASE("devices of one model are told together, of several models refused") {
+TEST_CASE("devices of one model are reported together, and devices of several models are refused") {
   const Host host(2);
   CHECK(host.backend->features().name == "model");
   CHECK(host.backend->features().present == std::vector<std::string>{"device 0", "alike", "device 1"});

@@ -97,7 +97,7 @@ void check_fault(const ordered_json& record, bool compiled, const std::string& k
   CHECK(record["metadata"][key].get<std::string>().find(text) != std::string::npos);
 }
 
-TEST_CASE("a right program has the trials and times of its record") {
+TEST_CASE("the record of a correct program has its trials and times") {
   const ordered_json record = evaluate(program(kRight));
   CHECK(record["compiled"] == true);
   CHECK(record["correctness"] == true);
@@ -161,7 +161,7 @@ TEST_CASE("tolerances are those of the precision, or the one that is asked for")
   check_fault(far, true, "correctness_issue", "Output mismatch");
 }
 
-TEST_CASE("wrong programs are recorded as KernelBench records them") {
+TEST_CASE("incorrect programs are recorded as KernelBench records them") {
   check_fault(evaluate(program("        return self.linear(x)[:4]\n")), true, "correctness_issue",
               "Output shape mismatch");
   check_fault(evaluate(program("        raise ValueError('no answer')\n")), true, "runtime_error",
@@ -309,7 +309,7 @@ class ModelNew(nn.Module):
   CHECK(built_together == 2);  // the first two
 }
 
-TEST_CASE("want of memory is told where the compiler failed for it, not beside another fault") {
+TEST_CASE("lack of memory is reported where the compiler failed for it, not beside another fault") {
   const auto& present = testing::box_host().features().present;
   if (std::ranges::none_of(present, [](const auto& one) { return one.starts_with("cgroup-v"); }))
     SKIP("without control groups nobody sees why a process was ended");

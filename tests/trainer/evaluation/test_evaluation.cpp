@@ -111,7 +111,8 @@ TEST_CASE("a response of an evaluation is kept without what differs between equa
   CHECK_THROWS_AS(read_evaluated_responses(folder.path() / "none.jsonl"), InputError);
 }
 
-TEST_CASE("how a right program of a synthesised task computes is kept, and whether anybody showed it") {
+TEST_CASE(
+    "an evaluation keeps the technique of a correct program of a synthesised task, and whether it is novel") {
   SynthesisOptions options;
   options.train_compositions = 40;
   options.development_compositions = 0;
@@ -207,7 +208,7 @@ TEST_CASE("the best of several samples counts by task") {
   CHECK_THAT(evaluation_table({result}, "measured"), !ContainsSubstring("modelled"));
 }
 
-TEST_CASE("the program that gained most is shown, if both are right") {
+TEST_CASE("the program that gained most is printed if both are correct") {
   using Answers = std::vector<EvaluatedResponse>;
   const Answers before = {answer("a", 0), answer("b", 1), answer("c", 0.5), answer("d", 2), answer("e", 1)};
   const Answers after = {answer("e", 3), answer("d", 2.5), answer("c", 0), answer("b", 3), answer("a", 9)};

@@ -115,7 +115,7 @@ TEST_CASE("the script computes our figures from our files, whatever was graded")
   }
 }
 
-TEST_CASE("without times fast_p is not told") {
+TEST_CASE("without times fast_p is not printed") {
   KernelBenchResults results{.level = 1,
                              .entries = {entry(1, {sample(0, true)}), entry(2, {sample(0, false)})}};
   const KernelBenchSummary s = summarise(results);
@@ -151,10 +151,10 @@ TEST_CASE("verdicts of our verifier become samples, and a pair's ratio is its sp
   take_baselines_of_pairs(results);
   CHECK(results.entries[0].baseline["mean"] == 3.0);
   CHECK(results.entries[0].baseline["clock"] == "model");
-  const KernelBenchSample& wrong = results.entries[0].samples[0];
-  CHECK(wrong.metadata["fault_class"] == "wrong_value");
-  CHECK(wrong.metadata["correctness_trials"] == "(1 / 3)");
-  CHECK(wrong.runtime_ms == -1);
+  const KernelBenchSample& incorrect = results.entries[0].samples[0];
+  CHECK(incorrect.metadata["fault_class"] == "wrong_value");
+  CHECK(incorrect.metadata["correctness_trials"] == "(1 / 3)");
+  CHECK(incorrect.runtime_ms == -1);
   CHECK(results.entries[0].samples[1].metadata["clock"] == "model");
   const KernelBenchSummary s = summarise(results);
   CHECK(s.best_speedup == Approx(std::sqrt(4 * 0.5)));  // the second pair's own 4 / 1, not 3 / 1

@@ -170,10 +170,10 @@ void check_every_operation(const std::function<void(Run&)>& prepare, const std::
       const bool done = error.empty() && !cut;
       const auto check = [&](int64_t found) { CHECK((found == after || (!done && found == before))); };
       // After a failure that the run survived for a moment one way of losing what is not synced will do.
-      const std::vector<Leaves> ways =
+      const std::vector<Leaves> losses =
           cut ? std::vector{Leaves::kEverything, Leaves::kNothing, Leaves::kNames, Leaves::kSome}
               : std::vector{Leaves::kNothing};
-      for (const Leaves leaves : ways) {
+      for (const Leaves leaves : losses) {
         for (uint64_t seed = 0; seed < (leaves == Leaves::kSome ? 2 : 1); ++seed) {
           INFO("a power cut that leaves " << static_cast<int>(leaves) << ", seed " << seed);
           fs::remove_all(restarted);

@@ -11,7 +11,7 @@
 
 namespace bicrl {
 
-// What ranks tell each other of an experience.
+// What ranks exchange about an experience.
 struct ExperienceKey {
   int64_t group = 0;
   int64_t sample = 0;

@@ -95,7 +95,7 @@ IsaVariant best_isa_variant() {
 }
 
 const AluTable& alu_table(IsaVariant variant) {
-  // Each when it is asked for: a short run of the machine would make one in vain.
+  // Each when it is asked for: a short run of the interpreter would make one in vain.
   if (variant == IsaVariant::kAvx2) {
     static const AluTable fast = make_table(IsaVariant::kAvx2);
     return fast;

@@ -1,5 +1,5 @@
-// Arithmetic of the machine: one function per opcode with its types and modifiers, over all lanes at once.
-// Pure functions on arrays; thread-safe.
+// Arithmetic of the interpreter: one function per opcode with its types and modifiers, over all lanes at
+// once. Pure functions on arrays; thread-safe.
 //
 // A value of one lane lies in an array over lanes: 16-, 32-, 64- and 128-bit registers as elements of that
 // size, predicates as 32-bit words that are 0 or all ones. Arrays are aligned to 64 bytes and do not overlap,
@@ -57,7 +57,7 @@ struct AluEntry {
 
 // The entry of an instruction that only computes: integer, floating-point, comparison, logic, shift,
 // conversion, data movement between registers. Nothing if the opcode is none of these (memory, control flow,
-// warp and matrix operations are the machine's), or no such combination of modifiers exists. A negated
+// warp and matrix operations are the interpreter's), or no such combination of modifiers exists. A negated
 // predicate (`!p`) among the sources of set and setp is part of the entry. `registers` are the function's:
 // only cvt looks at them, as its operands may be wider than its types. Without registers they count as not
 // wider.

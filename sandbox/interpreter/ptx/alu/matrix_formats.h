@@ -1,5 +1,5 @@
-// The matrix products that the machine has, and where the elements of their matrices lie among the registers
-// of a warp. Immutable tables; thread-safe.
+// The matrix products that the interpreter has, and where the elements of their matrices lie among the
+// registers of a warp. Immutable tables; thread-safe.
 //
 // The layouts of mma are those of the manual (section "Matrix Fragments for mma", by shape). Those of wmma
 // are unspecified there; here they are the ones of mma, tile by tile, so that an element of an accumulator

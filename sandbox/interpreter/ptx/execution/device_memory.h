@@ -1,8 +1,8 @@
-// Global memory of the machine: buffers whose address ranges lie far apart, so that an access is inside
-// exactly one of them or a fault. Addresses differ from run to run (by the seed), and every byte that nobody
-// wrote holds poison: the 16-bit word 0x7FF1, a NaN in fp16, bf16, fp32 and fp64 alike. Memory that is made
-// when it is touched holds zeros instead: a sample of blocks runs in it at sizes that would not fit. Not
-// thread-safe; owns its bytes.
+// Global memory of the interpreter: buffers whose address ranges lie far apart, so that an access is inside
+// exactly one of them or a fault. Addresses differ from run to run (by the seed), and every byte that is
+// uninitialised holds poison: the 16-bit word 0x7FF1, a NaN in fp16, bf16, fp32 and fp64 alike. Memory that
+// is made when it is touched holds zeros instead: a sample of blocks runs in it at sizes that would not fit.
+// Not thread-safe; owns its bytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>

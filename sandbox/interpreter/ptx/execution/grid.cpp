@@ -198,7 +198,7 @@ void Grid::count_block(bool fresh) {
 }
 
 void Grid::count_work(uint64_t operations, uint64_t lanes) {
-  // An operation of a lane alone takes this machine about as long as one of some warps.
+  // An operation of a lane alone takes the interpreter about as long as one of some warps.
   lanes = std::max<uint64_t>(lanes, kLeastLanes);
   counters_.operations += operations;
   counters_.lane_operations += operations * lanes;

@@ -1,5 +1,5 @@
 // What the modifiers and operands of an instruction say. Internal to lower_*.cpp; pure functions, which throw
-// Unsupported if they say what the machine does not have.
+// Unsupported if they say what the interpreter does not have.
 #pragma once
 #include <array>
 #include <string_view>

@@ -1,5 +1,5 @@
-// A kernel as the machine runs it: the basic blocks of the entry and of all functions that it can call, with
-// the place of every operand in a frame of per-lane values and the code of every operation. Made by
+// A kernel as the interpreter runs it: the basic blocks of the entry and of all functions that it can call,
+// with the place of every operand in a frame of per-lane values and the code of every operation. Made by
 // lower_kernel(); immutable, thread-safe, and independent of addresses and launches.
 #pragma once
 #include <array>
@@ -173,7 +173,7 @@ struct Kernel {
   LaunchBounds bounds;
 };
 
-// Makes the kernel of an entry, or says what it uses that this machine does not have.
+// Makes the kernel of an entry, or says what it uses that the interpreter does not have.
 Result<Kernel> lower_kernel(const Module& module, const std::string& entry);
 
 }  // namespace bicrl::ptx

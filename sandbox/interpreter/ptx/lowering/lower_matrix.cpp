@@ -97,8 +97,8 @@ void Lowering::lower_matrix_access(const Instruction& instruction, Operation& op
   if (operands.size() < 2 || operands.size() > 3) throw Unsupported("this number of operands");
   if (instruction.modifiers.empty()) throw Unsupported("this part of a matrix product");
   op.type = parse_type(instruction.modifiers.back());
-  const bool is_left = instruction.has("a"), is_right = instruction.has("b");
-  const auto role = is_left ? MatrixRole::kLeft : is_right ? MatrixRole::kRight : MatrixRole::kAccumulator;
+  const bool is_a = instruction.has("a"), is_b = instruction.has("b");
+  const auto role = is_a ? MatrixRole::kLeft : is_b ? MatrixRole::kRight : MatrixRole::kAccumulator;
   if (role == MatrixRole::kAccumulator ? !instruction.has(loads ? "c" : "d") : !loads)
     throw Unsupported("this part of a matrix product");
   const auto& formats = matrix_formats();

@@ -2,8 +2,8 @@
 //
 // lower.cpp finds the functions that an entry can call, gives variables and registers their places and goes
 // through the instructions; lower_operands.cpp finds the place of an operand; lower_instructions.cpp, and for
-// some families a file of their own, make an operation of an instruction. What the machine does not have is
-// thrown as Unsupported and becomes the reason that lower_kernel() returns.
+// some families a file of their own, make an operation of an instruction. What the interpreter does not have
+// is thrown as Unsupported and becomes the reason that lower_kernel() returns.
 #pragma once
 #include <cstdint>
 #include <map>

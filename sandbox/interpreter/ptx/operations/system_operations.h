@@ -13,7 +13,7 @@ bool is_clock(Special special);
 // detail: the Special.
 void read_clock(WarpGroup& warp_group, const Operation& op);
 void sleep(WarpGroup& warp_group, const Operation& op);
-// Nothing that this machine would notice: lanes take turns, so every write is seen at once.
+// Nothing that the interpreter would notice: lanes take turns, so every write is seen at once.
 void fence(WarpGroup& warp_group, const Operation& op);
 void nothing(WarpGroup& warp_group, const Operation& op);
 void trap(WarpGroup& warp_group, const Operation& op);

@@ -18,24 +18,24 @@ typedef curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
 typedef curandStateMRG32k3a curandStateMRG32k3a_t;
 typedef curandStateSobol32 curandStateSobol32_t;
 typedef curandStateMtgp32 curandStateMtgp32_t;
-#define BICRL_DRAW(T, name)    \
+#define BICRL_RANDOM(T, name)  \
   template <class... A>        \
   inline T name(const A&...) { \
     bicrl_device_only();       \
   }
-BICRL_DRAW(void, curand_init)
-BICRL_DRAW(unsigned, curand)
-BICRL_DRAW(uint4, curand4)
-BICRL_DRAW(float, curand_uniform)
-BICRL_DRAW(float2, curand_uniform2)
-BICRL_DRAW(float4, curand_uniform4)
-BICRL_DRAW(double, curand_uniform_double)
-BICRL_DRAW(double2, curand_uniform2_double)
-BICRL_DRAW(float, curand_normal)
-BICRL_DRAW(float2, curand_normal2)
-BICRL_DRAW(float4, curand_normal4)
-BICRL_DRAW(double, curand_normal_double)
-BICRL_DRAW(float, curand_log_normal)
-BICRL_DRAW(unsigned, curand_poisson)
-BICRL_DRAW(void, skipahead)
-#undef BICRL_DRAW
+BICRL_RANDOM(void, curand_init)
+BICRL_RANDOM(unsigned, curand)
+BICRL_RANDOM(uint4, curand4)
+BICRL_RANDOM(float, curand_uniform)
+BICRL_RANDOM(float2, curand_uniform2)
+BICRL_RANDOM(float4, curand_uniform4)
+BICRL_RANDOM(double, curand_uniform_double)
+BICRL_RANDOM(double2, curand_uniform2_double)
+BICRL_RANDOM(float, curand_normal)
+BICRL_RANDOM(float2, curand_normal2)
+BICRL_RANDOM(float4, curand_normal4)
+BICRL_RANDOM(double, curand_normal_double)
+BICRL_RANDOM(float, curand_log_normal)
+BICRL_RANDOM(unsigned, curand_poisson)
+BICRL_RANDOM(void, skipahead)
+#undef BICRL_RANDOM
