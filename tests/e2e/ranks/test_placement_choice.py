@@ -6,6 +6,7 @@ import shutil
 import time
 from pathlib import Path
 
+from graded_runs import REWARD
 from grading_server import GradingServer
 from support import bicrl, expect, folder, killed, read_json, read_lines, reproducible
 
@@ -15,7 +16,6 @@ TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.development_co
 SMALL = [*TASKS, "warm_up.steps=0", "stages.0.steps=6", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4", "stages.0.update.epochs=4",
          "stages.0.update.learning_rate=1e-3", "stages.1.steps=0", "evaluation.tasks=0", "rollout.max_new_tokens=16",
          "run.checkpoint_every_s=0.01", "trainer.placement=auto"]
-REWARD = "rule: binary\ncorrect: 1\nincorrect: 0\ntruncated: score\n"  # a fresh policy's responses do not end
 
 
 class SlowGrader(GradingServer):
