@@ -32,7 +32,7 @@ std::optional<SizePolicy> parse_size_policy(std::string_view name);
 // What a program is whose host part refuses reduced sizes, and not the task's own.
 enum class SpecialisedPolicy {
   kOpen,       // whoever is asked chooses
-  kIncorrect,  // at fault
+  kIncorrect,  // a candidate fault
   kMask        // neither correct nor incorrect
 };
 

@@ -261,7 +261,7 @@ constexpr ConfigDescription kDescriptions[] = {
     {"verifier.server.protocol.size",
      "Sizes of the inputs on which programs are judged ([verification.md](verification.md#sizes))."},
     {"verifier.server.protocol.specialised",
-     "What a program is that refuses reduced sizes only: at fault, or masked."},
+     "What becomes of a program that refuses reduced sizes only: incorrect, or masked."},
     {"verifier.server.oracle.pool_inputs",
      "Test inputs made for each task; verifications rotate through them."},
     {"verifier.server.oracle.max_input_mib", "MiB of one test input; a larger task is invalid."},
