@@ -31,18 +31,22 @@ void generate(PipelineResult& result, const PipelineStages& stages) {
   else
     for (size_t i = 0; i < result.episodes.size(); ++i) take_answer(result, i, stages);
   result.is_interrupted = !end.is_complete;
-  result.generation_seconds = watch.seconds() - end.lent_seconds;
-  result.verify_wait_seconds = end.lent_seconds;
+  result.generation_seconds += watch.seconds() - end.lent_seconds;
+  result.verify_wait_seconds += end.lent_seconds;
 }
 
 void await_verdicts(PipelineResult& result, const PipelineStages& stages) {
   const Stopwatch watch;
-  EpisodeVerifier& verifier = *stages.verifier;
-  result.verifier_queue = verifier.pending();
-  const bool all = verifier.wait(result.episodes, [&](size_t index) {
+  result.verifier_queue += stages.verifier->pending();
+  result.is_interrupted |= !stages.verifier->wait(result.episodes, [&](size_t index) {
     if (stages.on_verdict) stages.on_verdict(result.episodes[index]);
-  }) && verifier.confirm(result.episodes, result.confirmed);
-  result.is_interrupted |= !all;
+  });
+  result.verify_wait_seconds += watch.seconds();
+}
+
+void confirm_successes(PipelineResult& result, EpisodeVerifier& verifier) {
+  const Stopwatch watch;
+  result.is_interrupted |= !verifier.confirm(result.episodes, result.confirmed);
   result.verify_wait_seconds += watch.seconds();
 }
 
@@ -61,8 +65,12 @@ void score_groups(std::span<Episode> episodes, const ScoreGroup& score) {
 PipelineResult run_pipeline(std::vector<Episode> episodes, const PipelineStages& stages) {
   PipelineResult result;
   result.episodes = std::move(episodes);
-  generate(result, stages);
-  if (stages.verifier) await_verdicts(result, stages);
+  do {
+    generate(result, stages);
+    if (stages.verifier) await_verdicts(result, stages);
+  } while (stages.generator && !result.is_interrupted && stages.generator->begin_next_turn(result.episodes));
+  // Of last turns: those before them earn nothing.
+  if (stages.verifier && !result.is_interrupted) confirm_successes(result, *stages.verifier);
   if (stages.score && !result.is_interrupted) score_groups(result.episodes, stages.score);
   return result;
 }

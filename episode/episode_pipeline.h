@@ -1,8 +1,8 @@
 // The one path of an episode: source, generate, verify, score, sink. Steps of reinforcement, evaluations,
 // `bicrl generate`, `eval`, `verify` and `rescore` are made of it, each with the stages that it needs: a
 // source hands in episodes, and sinks take them as soon as they are generated or have their verdicts. An
-// answer goes to the verifiers as soon as it is there, while others are still generated. Nothing here is
-// collective.
+// answer goes to the verifiers as soon as it is there, while others are still generated. A generator may
+// begin further turns of episodes once their verdicts are there. Nothing here is collective.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,9 +23,13 @@ struct GenerationEnd {
 class EpisodeGenerator {
  public:
   virtual ~EpisodeGenerator() = default;
-  // Fills in the rollout of every last turn, and says so with its place as soon as it has ended.
+  // Fills in the rollout of every last turn that has no answer yet, and says so with its place as soon as it
+  // has ended.
   using OnAnswer = std::function<void(size_t index)>;
   virtual GenerationEnd generate(std::vector<Episode>& episodes, const OnAnswer& on_answer) = 0;
+  // Once every last turn has its verdict: appends a turn to the episodes whose answer is revised, and says
+  // whether there are any.
+  virtual bool begin_next_turn(std::vector<Episode>&) { return false; }
 };
 
 // Of a group, once all its verdicts are there. Groups are adjacent.

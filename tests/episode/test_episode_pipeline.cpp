@@ -31,6 +31,30 @@ class BackwardGenerator : public EpisodeGenerator {
   size_t ends_after_;
 };
 
+// Revises answers whose verdict was not correct, once; the revised ones are "answer 0".
+class RevisingGenerator : public EpisodeGenerator {
+ public:
+  GenerationEnd generate(std::vector<Episode>& episodes, const OnAnswer& on_answer) override {
+    for (size_t i = 0; i < episodes.size(); ++i) {
+      Rollout& rollout = episodes[i].last().rollout;
+      if (!rollout.text.empty()) continue;
+      rollout.text = "answer " + std::to_string(episodes[i].turns.size() == 1 ? i % 2 : 0);
+      rollout.clamped = true;
+      on_answer(i);
+    }
+    return {};
+  }
+  bool begin_next_turn(std::vector<Episode>& episodes) override {
+    size_t begun = 0;
+    for (Episode& episode : episodes)
+      if (episode.turns.size() == 1 && !episode.last().is_correct()) {
+        episode.turns.emplace_back();
+        ++begun;
+      }
+    return begun > 0;
+  }
+};
+
 // Knows that "answer 0" is correct and "answer 1" is not; gives up the second turn of one episode.
 class KnownVerdicts : public VerdictStore {
  public:
@@ -100,6 +124,31 @@ TEST_CASE("episodes pass generation, verification and scoring, and sinks get the
     CHECK(turn.verdict_key == "task" + turn.program);
     CHECK(turn.is_lost() == (i == 1));  // the store says that it was left without a verdict in this step
     CHECK(result.episodes[i].reward.value == (i % 2 == 0 ? 1 : -1));
+  }
+}
+
+TEST_CASE("a generator revises answers once their verdicts are there, and the last turn is scored") {
+  const Task task = some_task();
+  KnownVerdicts known;
+  EpisodeVerifier verifier(nullptr, &known, {.source = VerdictSource::kStore});
+  RevisingGenerator generator;
+  std::vector<int64_t> verified;
+  const PipelineResult result = run_pipeline(
+      episodes_of(task, {}),
+      {.generator = &generator,
+       .verifier = &verifier,
+       .score =
+           [](std::span<Episode> group) {
+             for (Episode& e : group) e.reward.value = e.last().is_correct() ? 1 : -1;
+           },
+       .on_verdict = [&](const Episode& e) { verified.push_back(10 * e.key.group + e.key.sample); }});
+  CHECK(verified == std::vector<int64_t>{10, 11, 12, 40, 41, 42, 11, 40, 42});
+  for (size_t i = 0; i < result.episodes.size(); ++i) {
+    const Episode& episode = result.episodes[i];
+    REQUIRE(episode.turns.size() == 1 + i % 2);
+    CHECK(episode.turns.front().is_correct() == (i % 2 == 0));
+    CHECK(episode.last().is_correct());
+    CHECK(episode.reward.value == 1);
   }
 }
 

@@ -14,18 +14,27 @@
 namespace bicrl {
 namespace {
 
-int64_t last_turn(const Episode& episode) { return static_cast<int64_t>(episode.turns.size()) - 1; }
+// Every turn of a trained episode is trained, with the episode's reward and advantage. Calls
+// visit(episode, number of the turn, its rollout).
+template <class Visit>
+void for_each_trained_turn(const std::vector<Episode>& episodes, Visit visit) {
+  for (const Episode& episode : episodes) {
+    if (!episode.is_trained) continue;
+    int64_t number = 0;
+    for (const Turn& turn : episode.turns) visit(episode, number++, turn.rollout);
+  }
+}
 
 std::vector<Experience> experiences_of(const std::vector<Episode>& episodes) {
   std::vector<Experience> experiences;
-  for (const Episode& episode : episodes)
-    if (episode.is_trained)
-      experiences.push_back({.group = episode.key.group,
-                             .sample = episode.key.sample,
-                             .turn = last_turn(episode),
-                             .rollout = episode.last().rollout,
-                             .reward = episode.reward.value,
-                             .advantage = episode.advantage});
+  for_each_trained_turn(episodes, [&](const Episode& episode, int64_t turn, const Rollout& rollout) {
+    experiences.push_back({.group = episode.key.group,
+                           .sample = episode.key.sample,
+                           .turn = turn,
+                           .rollout = rollout,
+                           .reward = episode.reward.value,
+                           .advantage = episode.advantage});
+  });
   return experiences;
 }
 
@@ -196,18 +205,17 @@ RankStepReport ExperienceCollector::report_of(const GeneratedStep& generated) co
   if (ledger_) mine.ledger_lines = ledger_->unshared();
   double forwards = 0;
   for (const Episode& episode : collected.episodes)
-    forwards += static_cast<double>(episode.last().rollout.denoise_steps);
+    for (const Turn& turn : episode.turns) forwards += static_cast<double>(turn.rollout.denoise_steps);
   mine.sums.count({.confirmed = static_cast<double>(collected.confirmed),
                    .generated_tokens = static_cast<double>(collected.decoding.generated_tokens),
                    .forwards = forwards});
   if (!mine.error.empty() || mine.interrupted) return mine;
   mine.groups = generated.groups;
-  for (const Episode& episode : collected.episodes) {
-    mine.log.push_back(without_tokens(episode));
-    if (episode.is_trained)
-      mine.experiences.push_back(
-          key_of(episode.key.group, episode.key.sample, last_turn(episode), episode.last().rollout));
-  }
+  for (const Episode& episode : collected.episodes) mine.log.push_back(without_tokens(episode));
+  for_each_trained_turn(
+      collected.episodes, [&](const Episode& episode, int64_t turn, const Rollout& rollout) {
+        mine.experiences.push_back(key_of(episode.key.group, episode.key.sample, turn, rollout));
+      });
   return mine;
 }
 
