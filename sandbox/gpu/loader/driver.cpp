@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <thread>
-#include <type_traits>
 
 namespace bicrl::gpu {
 namespace {
@@ -39,6 +38,12 @@ struct LaunchConfiguration {
   unsigned attribute_count = 0;
 };
 
+// Null if the driver lacks it.
+template <class Function>
+void find_function(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
 // A device answers within microseconds or not for long.
 constexpr auto kBusyWait = std::chrono::microseconds(200), kPause = std::chrono::microseconds(100);
 
@@ -63,18 +68,13 @@ void Driver::check(int code, const char* what) const {
   throw DriverError(code, concat(what, ": ", name ? name : "an error without a name", " (", code, ")"));
 }
 
-Result<Driver> Driver::open(int device) {
-  using Reply = Result<Driver>;
-  Driver driver;
-  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return Reply::failure(kNoDriver);
+std::string Driver::find_functions(void* library) {
   std::string missing;
   const auto find = [&](auto& function, const char* name) {
-    void* address = dlsym(library, name);
-    if (!address) missing = name;
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
+    find_function(library, name, function);
+    if (!function) missing = name;
   };
-  Interface& c = driver.call_;
+  Interface& c = call_;
   find(c.init, "cuInit");
   find(c.driver_version, "cuDriverGetVersion");
   find(c.device_get, "cuDeviceGet");
@@ -118,59 +118,81 @@ Result<Driver> Driver::open(int device) {
   find(c.graph_launch, "cuGraphLaunch");
   find(c.graph_destroy, "cuGraphDestroy");
   find(c.graph_exec_destroy, "cuGraphExecDestroy");
-  const auto find_optional = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+  return missing;
+}
+
+void Driver::find_shared_memory(void* library) {
+  const auto find = [&](auto& function, const char* name) { find_function(library, name, function); };
+  Interface& c = call_;
+  find(c.memory_create, "cuMemCreate");
+  find(c.memory_release, "cuMemRelease");
+  find(c.memory_export, "cuMemExportToShareableHandle");
+  find(c.memory_import, "cuMemImportFromShareableHandle");
+  find(c.memory_granularity, "cuMemGetAllocationGranularity");
+  find(c.address_reserve, "cuMemAddressReserve");
+  find(c.address_free, "cuMemAddressFree");
+  find(c.memory_map, "cuMemMap");
+  find(c.memory_unmap, "cuMemUnmap");
+  find(c.memory_access, "cuMemSetAccess");
+}
+
+bool Driver::has_shared_memory() const {
+  const Interface& c = call_;
+  return c.memory_create && c.memory_release && c.memory_export && c.memory_import && c.memory_granularity &&
+         c.address_reserve && c.address_free && c.memory_map && c.memory_unmap && c.memory_access;
+}
+
+void Driver::describe() {
+  const auto attribute = [&](int which) {
+    int value = 0;
+    check(call_.device_attribute(&value, which, number_), "an attribute of the GPU");
+    return value;
   };
-  find_optional(c.memory_create, "cuMemCreate");
-  find_optional(c.memory_release, "cuMemRelease");
-  find_optional(c.memory_export, "cuMemExportToShareableHandle");
-  find_optional(c.memory_import, "cuMemImportFromShareableHandle");
-  find_optional(c.memory_granularity, "cuMemGetAllocationGranularity");
-  find_optional(c.address_reserve, "cuMemAddressReserve");
-  find_optional(c.address_free, "cuMemAddressFree");
-  find_optional(c.memory_map, "cuMemMap");
-  find_optional(c.memory_unmap, "cuMemUnmap");
-  find_optional(c.memory_access, "cuMemSetAccess");
-  if (!missing.empty())
+  DeviceDescription& d = device_;
+  check(call_.driver_version(&d.driver_version), "the NVIDIA driver's version");
+  char name[256] = {};
+  check(call_.device_name(name, sizeof name, number_), "the GPU's name");
+  d.name = name;
+  d.architecture = concat("sm_", attribute(kDeviceMajor), attribute(kDeviceMinor));
+  d.multiprocessors = attribute(kDeviceMultiprocessors);
+  d.max_shared_bytes = static_cast<uint32_t>(attribute(kDeviceMaxShared));
+  d.reaches_host_memory = attribute(kDevicePageableAccess) != 0;
+  d.shares_memory =
+      has_shared_memory() && attribute(kDeviceVirtualMemory) != 0 && attribute(kDeviceDescriptors) != 0;
+  d.l2_bytes = static_cast<uint64_t>(attribute(kDeviceL2));
+  d.resident_threads = static_cast<uint32_t>(attribute(kDeviceResidentThreads));
+  // Two transfers in a cycle.
+  d.memory_gb_per_s = 2e-6 * attribute(kDeviceMemoryKhz) * attribute(kDeviceBusBits) / 8;
+  char bus[64] = {};
+  check(call_.bus(bus, sizeof bus, number_), "the GPU's place on the bus");
+  d.bus = bus;
+  size_t bytes = 0;
+  check(call_.device_memory(&bytes, number_), "the GPU's memory");
+  d.memory_bytes = bytes;
+}
+
+void Driver::make_context() {
+  void* context = nullptr;
+  check(call_.context_flags(number_, kYield), "the GPU's context");
+  check(call_.context_retain(&context, number_), "no context on the GPU");
+  check(call_.context_set(context), "no context on the GPU");
+}
+
+Result<Driver> Driver::open(int device) {
+  using Reply = Result<Driver>;
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return Reply::failure(kNoDriver);
+  Driver driver;
+  driver.find_shared_memory(library);
+  if (const std::string missing = driver.find_functions(library); !missing.empty())
     return Reply::failure(
         concat("the NVIDIA driver is too old: it lacks ", missing, ". Install a newer one"));
   try {
-    int number = 0;
-    void* context = nullptr;
-    driver.check(c.init(0), "the NVIDIA driver does not start");
-    driver.check(c.driver_version(&driver.device_.driver_version), "the NVIDIA driver's version");
-    driver.check(c.device_get(&number, device), concat("GPU ", device, " is not there").c_str());
-    const auto attribute = [&](int which) {
-      int value = 0;
-      driver.check(c.device_attribute(&value, which, number), "an attribute of the GPU");
-      return value;
-    };
-    char name[256] = {};
-    driver.check(c.device_name(name, sizeof name, number), "the GPU's name");
-    DeviceDescription& d = driver.device_;
-    driver.number_ = number;
-    d.name = name;
-    d.architecture = concat("sm_", attribute(kDeviceMajor), attribute(kDeviceMinor));
-    d.multiprocessors = attribute(kDeviceMultiprocessors);
-    d.max_shared_bytes = static_cast<uint32_t>(attribute(kDeviceMaxShared));
-    d.reaches_host_memory = attribute(kDevicePageableAccess) != 0;
-    d.shares_memory = c.memory_create && c.memory_release && c.memory_export && c.memory_import &&
-                      c.memory_granularity && c.address_reserve && c.address_free && c.memory_map &&
-                      c.memory_unmap && c.memory_access && attribute(kDeviceVirtualMemory) != 0 &&
-                      attribute(kDeviceDescriptors) != 0;
-    d.l2_bytes = static_cast<uint64_t>(attribute(kDeviceL2));
-    d.resident_threads = static_cast<uint32_t>(attribute(kDeviceResidentThreads));
-    // Two transfers in a cycle.
-    d.memory_gb_per_s = 2e-6 * attribute(kDeviceMemoryKhz) * attribute(kDeviceBusBits) / 8;
-    char bus[64] = {};
-    driver.check(c.bus(bus, sizeof bus, number), "the GPU's place on the bus");
-    d.bus = bus;
-    size_t bytes = 0;
-    driver.check(c.device_memory(&bytes, number), "the GPU's memory");
-    d.memory_bytes = bytes;
-    driver.check(c.context_flags(number, kYield), "the GPU's context");
-    driver.check(c.context_retain(&context, number), "no context on the GPU");
-    driver.check(c.context_set(context), "no context on the GPU");
+    driver.check(driver.call_.init(0), "the NVIDIA driver does not start");
+    driver.check(driver.call_.device_get(&driver.number_, device),
+                 concat("GPU ", device, " is not there").c_str());
+    driver.describe();
+    driver.make_context();
   } catch (const DriverError& error) {
     return Reply::failure(error.what());
   }

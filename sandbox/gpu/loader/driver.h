@@ -186,6 +186,12 @@ class Driver {
   };
   SharedAllocation map(unsigned long long handle, uint64_t bytes, int access) const;
   uint64_t shared_granularity() const;
+  std::string find_functions(void* library);  // the name of one that the driver lacks; empty: none
+  void find_shared_memory(void* library);     // what only some drivers have
+  bool has_shared_memory() const;
+  void describe();
+  void make_context();
+
   Interface call_;
   DeviceDescription device_;
   int number_ = 0;  // of the device, as the driver has it
