@@ -1,5 +1,5 @@
-// Where a GPU's time goes while some work runs: kernels by kind, and how long none ran, as torch's profiler
-// sees them.
+// Profile of the GPU kernels that some work launches, from torch's profiler: time and launches by kind, and
+// how long no kernel ran.
 #pragma once
 #include <functional>
 #include <map>

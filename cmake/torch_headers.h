@@ -1,4 +1,5 @@
-// What is precompiled for all that includes torch (cmake/Torch.cmake). Files still include what they use.
+// Precompiled header of all targets that include torch (cmake/Torch.cmake). Files still include what they
+// use.
 #pragma once
 #include <ATen/ATen.h>
 

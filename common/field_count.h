@@ -1,4 +1,4 @@
-// How many members an aggregate has, at compile time: lists of fields compare themselves with it, so that a
+// Number of members of an aggregate, at compile time: lists of fields compare their length with it, so that a
 // new member cannot be forgotten.
 #pragma once
 #include <cstddef>

@@ -1,6 +1,6 @@
-// What took long to find out, kept for good: samples, verdicts, and what boxes said of a task's code, each
-// under a key of all that it depends on. An append-only file of JSON lines, so that a pipeline that is killed
-// meets again what it knew. Not thread-safe.
+// Persistent cache of results that took long to compute: samples, verdicts, and boxes' answers about a task's
+// code. Each is kept under a key of all that it depends on. An append-only file of JSON lines, so that a
+// pipeline that was killed finds its earlier results again. Not thread-safe.
 #pragma once
 #include <cstdint>
 #include <filesystem>

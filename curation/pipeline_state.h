@@ -1,4 +1,5 @@
-// What a pipeline's directory says of the steps that were taken to their end: DIR/state.json. Plain values.
+// State file of a curation pipeline, DIR/state.json: the steps that have been taken to their end. Plain
+// values.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,6 @@
-// What steps need of the world outside of this room: a verifier, boxes that read a task's code, and Arrow's
-// library. The command fills them in; tests put others in their place. Nothing here knows how they work.
+// Interfaces of the services outside of this room that curation steps need: a verifier, boxes that read a
+// task's code, and Arrow's library. The command fills them in; tests put others in their place. Nothing here
+// knows how they work.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a step leaves behind: its records and its audit, each a file of JSON lines that appears under its name
-// when the step has come to its end. Not thread-safe.
+// Output files of a curation step: its records and its audit, each a file of JSON lines. A file appears under
+// its name when the step has come to its end. Not thread-safe.
 #pragma once
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>

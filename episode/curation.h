@@ -1,5 +1,5 @@
-// What a run keeps of its tasks from step to step: which successes must be confirmed, which failures come
-// back as prompts, which responses are worth imitating, and which tasks can never be graded and are left out
+// Curation state that a run keeps from step to step: successes to confirm, failures that come back as
+// prompts, responses worth imitating, and invalid tasks. Invalid tasks can never be graded and are left out
 // from then on. All ranks hold equal contents, because all of them note every rank's outcomes in the same
 // order. Not thread-safe.
 #pragma once

@@ -1,5 +1,6 @@
-// How a response was denoised, token by token, for a person to look at: a kept response's tokens as pieces of
-// its text, with the denoise step and the log-probability of each. Plain values; pure functions.
+// Record of how a response was denoised, token by token, for a person to look at. It holds a kept response's
+// tokens as pieces of its text, with the denoise step and the log-probability of each. Plain values; pure
+// functions.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,7 @@
-// What a step says of its responses, as two tables. Rows of the first say what is added up, rows of the
-// second what is reported: the step line, metrics.jsonl, TensorBoard and docs/metrics.md follow from them. A
-// new figure is a row of the second, and one of the first if it needs a sum that is not there.
+// Two tables that define the figures which a step reports about its responses. Rows of the first are sums,
+// rows of the second are reported figures: the step line, metrics.jsonl, TensorBoard and docs/metrics.md
+// follow from them. A new figure is a row of the second, and one of the first if it needs a sum that is not
+// there.
 // Plain values; thread-safe.
 #pragma once
 #include <array>

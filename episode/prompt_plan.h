@@ -1,4 +1,4 @@
-// Which prompts make a step: repairs of earlier failures, and for all other groups the curriculum's next
+// Plan of a step's prompts: repairs of earlier failures, and for all other groups the curriculum's next
 // tasks.
 #pragma once
 #include <functional>

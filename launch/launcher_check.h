@@ -1,6 +1,6 @@
-// What the launcher of this process says of its ranks, against what they are: started by a launcher that MPI
-// does not understand, each process would be a run of its own; bound to a core, all its threads would share
-// it.
+// Check of the ranks and cores that this process's launcher announces, against those that it has. Started by
+// a launcher that MPI does not understand, each process would be a run of its own; bound to a core, all its
+// threads would share it.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -45,7 +45,7 @@ std::unique_ptr<EmbeddedVerifier> share_embedded_verifier(const std::string& con
                                                           std::vector<std::string>& addresses);
 
 // What a person should know of the section `verifier` if no server is started, as there are addresses: that
-// settings of one do nothing. Empty if there is nothing to tell.
+// settings of one do nothing. Empty if there is nothing to report.
 std::string note_on_unused_server(const ConfigSection& verifier, const std::vector<std::string>& addresses);
 
 }  // namespace bicrl

@@ -1,5 +1,5 @@
-// Which tensor plane ranks under mpirun have: tensor_plane_choice_cpu.cpp decides in a build for the CPU,
-// tensor_plane_choice_gpu.cpp in one for GPUs.
+// Factory of the tensor plane of ranks under mpirun: tensor_plane_choice_cpu.cpp decides in a build for the
+// CPU, tensor_plane_choice_gpu.cpp in one for GPUs.
 #pragma once
 #include <c10/core/Device.h>
 

@@ -1,5 +1,5 @@
-// Which groups of a run a page shows whole: the best, the newest, some with each fault class, and those of
-// the tasks whose reward moved most. Pure functions.
+// Choice of the groups that a run's page shows whole. These are the best, the newest, some with each fault
+// class, and those of the tasks whose reward moved most. Pure functions.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Which lines of a text are not in another one, for programs that are shown beside each other. Pure
-// functions.
+// Line diff of texts, for programs that are shown beside each other: the lines of one that are not in
+// another. Pure functions.
 #pragma once
 #include <string>
 #include <string_view>

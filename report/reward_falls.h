@@ -1,5 +1,5 @@
-// Where a run's mean reward fell most from one step to the next, and which outcomes grew there. Of all steps,
-// thinned nowhere. Pure functions.
+// Steps at which a run's mean reward fell most from the one before, and the outcomes that grew there. Of all
+// steps, thinned nowhere. Pure functions.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-// How responses are generated: the `rollout` section of a configuration. A plain value.
+// Settings of response generation: the `rollout` section of a configuration. A plain value.
 #pragma once
 #include <cstdint>
 #include <optional>

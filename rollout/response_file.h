@@ -15,7 +15,7 @@
 
 namespace bicrl {
 
-// What tells the responses of a file apart.
+// Key of a response within a file.
 struct ResponseName {
   std::string id;  // of the prompt
   int64_t sample = 0;

@@ -1,5 +1,5 @@
-// What curricula share in saving and restoring their states. Pure functions; every refusal is an InputError
-// that names the field.
+// Functions that curricula share in saving and restoring their states. Pure functions; every refusal is an
+// InputError that names the field.
 #pragma once
 #include <deque>
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,7 @@
-// Who may use a verifier. It runs programs that others send, so beyond its own machine it answers only who
-// knows its token, and only over TLS, which keeps the token and shows that it is the right machine. What both
-// ends need of it; the rest is in sandbox/service/server_access.h and reward/client/client_access.h.
+// Access control of a verifier, as far as both ends need it. A verifier runs programs that others send, so
+// beyond its own machine it answers only callers who know its token, and only over TLS. TLS keeps the token
+// secret and shows that it is the right machine. The rest is in sandbox/service/server_access.h and
+// reward/client/client_access.h.
 #pragma once
 #include <string>
 

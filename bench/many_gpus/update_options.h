@@ -1,4 +1,5 @@
-// What benches of the update share on the command line: a policy's shape, the rows, and how passes take them.
+// Command-line options that benches of the update share: a policy's shape, the rows, and how passes take
+// them.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a writer of files that must outlast a crash asks of the file system. Writers of checkpoints take it as
-// a parameter, so that a test can refuse, cut short or cut off each operation. The base class is the system
+// File-system operations of writers whose files must outlast a crash. Writers of checkpoints take them as a
+// parameter, so that a test can refuse, cut short or cut off each operation. The base class is the system
 // itself: without state, thread-safe.
 #pragma once
 #include <sys/types.h>

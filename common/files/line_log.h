@@ -1,4 +1,4 @@
-// An append-only file of lines whose length can be told and restored: what a checkpoint remembers of
+// An append-only file of lines whose length can be read and restored. A checkpoint remembers the length of
 // metrics.jsonl and its like, so that a resumed run writes over what a killed step left behind. Not
 // thread-safe.
 #pragma once

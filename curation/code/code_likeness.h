@@ -1,5 +1,5 @@
-// How alike two tasks' codes are: as text without names, as trees, and by what they compute. Plain values and
-// pure functions.
+// Similarity of two tasks' codes: as text without names, as trees, and by the functions that they compute.
+// Plain values and pure functions.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,4 @@
-// Where an infilling task cuts a program: around the text that holds its CUDA source. Pure functions.
+// Split of an infilling task's program around the text that holds its CUDA source. Pure functions.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// How alike two programs are as texts: without blanks and comments, and by what they have in common. Pure
+// Similarity of two programs as texts: without blanks and comments, and by the features that they share. Pure
 // functions.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How far a generation is: a bar on a terminal, else a line of the log now and then.
+// Progress display of a generation: a bar on a terminal, else a line of the log now and then.
 #pragma once
 #include <cstdint>
 #include <optional>

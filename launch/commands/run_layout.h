@@ -1,5 +1,5 @@
-// How a run of `train` or `sft` is laid out over its ranks and their memory before it starts: what settings
-// leave open is chosen, and what does not fit is refused.
+// Layout of a `train` or `sft` run over its ranks and their memory, decided before it starts. Values that the
+// settings leave open are chosen, and a run that does not fit is refused.
 #pragma once
 #include <filesystem>
 #include <optional>

@@ -1,4 +1,4 @@
-// What `bicrl doctor` found: one line per check, and whether training can run. Not thread-safe.
+// Report of `bicrl doctor`: one line per check, and whether training can run. Not thread-safe.
 //
 // How this folder works: doctor_command.cpp goes through the machine (doctor_machine.h), the sandbox
 // (doctor_sandbox.h) and the learner (doctor_learner.h), each of which adds lines to the report.

@@ -1,5 +1,5 @@
-// How old a page of a run that goes on has to be before a newer one replaces it. A page reads the whole run,
-// so that of a long run takes seconds to make, on a machine that trains.
+// Least age of the page of a run that goes on before a newer page replaces it. A page reads the whole run, so
+// that of a long run takes seconds to make, on a machine that trains.
 #pragma once
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
-// How the transformer attends, behind one interface: the layers are the same for rollout and trainer, only
-// the attention context differs.
+// Attention interface of the transformer: the layers are the same for rollout and trainer, only the attention
+// context differs.
 #pragma once
 #include <ATen/core/Tensor.h>
 

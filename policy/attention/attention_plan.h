@@ -1,6 +1,6 @@
-// Where the rows of one forward find their keys, apart from how attention over them is computed: positions,
-// the limit of each row's keys, the block table, and the prompts that several sequences share (a cascade's
-// upper level). Free of torch: plain integers in arrays that somebody else owns. A backend
+// Plan of the keys that the rows of one forward attend to, apart from how attention over them is computed. It
+// holds positions, the limit of each row's keys, the block table, and the prompts that several sequences
+// share (a cascade's upper level). Free of torch: plain integers in arrays that somebody else owns. A backend
 // (cached_attention.h) runs it.
 #pragma once
 #include <cstdint>

@@ -1,7 +1,7 @@
-// How attention to a pack is cut into tiles for kernels that take limits in place of a mask: tiles of query
-// rows go over the keys that they see (forward, and the gradient of q), tiles of keys over the query rows
-// that see them (the gradients of k and v). Tiles are dealt out to processors in advance, so that every sum
-// is added up in one order. Free of torch and CUDA; plain integers, which kernels read as they are.
+// Tiling of the attention to a pack, for kernels that take limits in place of a mask. Tiles of query rows go
+// over the keys that they see (forward, and the gradient of q), tiles of keys over the query rows that see
+// them (the gradients of k and v). Tiles are dealt out to processors in advance, so that every sum is added
+// up in one order. Free of torch and CUDA; plain integers, which kernels read as they are.
 //
 // A prompt's keys are seen by all responses of a group, so that its tiles would take many times as long as
 // others. Such a tile is cut into parts of consecutive runs, each of which sums into memory of its own; a

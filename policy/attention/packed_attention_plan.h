@@ -1,6 +1,6 @@
-// How a pack's attention is laid out: segments of similar shape share a bucket, whose rows meet their clean
-// context in one batched product. For packed_attention.cpp, and for what asks how large its tensors become
-// (trainer/update/memory/pass_memory.h). Plain values and pure functions; thread-safe.
+// Bucketed layout of a pack's attention: segments of similar shape share a bucket, whose rows attend to their
+// clean context in one batched product. For packed_attention.cpp, and for estimates of how large its tensors
+// become (trainer/update/memory/pass_memory.h). Plain values and pure functions; thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
 

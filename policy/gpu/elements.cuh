@@ -1,4 +1,4 @@
-// What kernels do with elements of either type: sixteen bytes at a time, computed in fp32.
+// Device functions on elements of either type: sixteen bytes at a time, computed in fp32.
 #pragma once
 #include <cuda_bf16.h>
 

@@ -4,7 +4,7 @@
 // and throw Error, naming the kernel, if it could not be started.
 //
 // Launches have fixed shapes, so that a CUDA graph of them can be replayed for other inputs: where a step may
-// have fewer rows than there is room for, `count` on the device tells how many.
+// have fewer rows than there is room for, `count` on the device says how many.
 //
 // How this folder works: *.cuh are the device functions, *.cu start them; paged_forward.h is the policy's
 // forward made of them and of matrix products.

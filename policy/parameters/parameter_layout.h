@@ -1,8 +1,8 @@
-// Where the parameters of a policy lie: in groups of the forward's order (the embedding, each layer, the
-// final norm with an untied head), each one flat run of elements. Weights that are multiplied with the same
-// rows lie side by side (q, k, v; gate, up), so that one view covers them. A group is divided among ranks
-// into shards of equal size, the last of which may reach behind the group's end. The adapters of a policy
-// have a layout of their own, a group for each layer. Plain values; thread-safe.
+// Memory layout of a policy's parameters: groups in the forward's order, each one flat run of elements. The
+// groups are the embedding, each layer, and the final norm with an untied head. Weights that are multiplied
+// with the same rows lie side by side (q, k, v; gate, up), so that one view covers them. A group is divided
+// among ranks into shards of equal size, the last of which may reach behind the group's end. The adapters of
+// a policy have a layout of their own, a group for each layer. Plain values; thread-safe.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Where a backward pass without autograd adds the gradients of what is trained: flat sums, one for each group
-// of its layout (parameter_layout.h). Called by the thread that runs the pass.
+// Destination of the trained parameters' gradients in a backward pass without autograd: flat sums, one for
+// each group of its layout (parameter_layout.h). Called by the thread that runs the pass.
 #pragma once
 #include <ATen/core/Tensor.h>
 

@@ -1,4 +1,4 @@
-// What a failed call to a verifier means: whether to ask again, after how long, and how to say it. Pure
+// Classification of failed calls to a verifier: whether to retry, after how long, and how to report it. Pure
 // functions.
 #pragma once
 #include <string>

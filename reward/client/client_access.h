@@ -1,5 +1,5 @@
-// How this side of a connection shows who it is, and checks whom it talks to (verdict/verifier_access.h says
-// why). Plain data and pure functions.
+// Client credentials of a connection to verifiers: its own identity and the check of the server's
+// (verdict/verifier_access.h says why). Plain data and pure functions.
 #pragma once
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// Which of several servers gets the next call: the one with the least to do among those that answer. Not
-// thread-safe.
+// Load balancer over several servers: the next call goes to the one with the least to do among those that
+// answer. Not thread-safe.
 #pragma once
 #include <chrono>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Whether a verifier speaks TLS where its caller does. gRPC only reports "Socket closed" when they differ,
-// and retries as if the server were down. Free functions; thread-safe.
+// Probe of whether a verifier speaks TLS where its caller does. gRPC only reports "Socket closed" when they
+// differ, and retries as if the server were down. Free functions; thread-safe.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// What a user may set about the verifier's client.
+// Settings of the verifier's client that a user may make.
 #pragma once
 #include <string>
 #include <vector>

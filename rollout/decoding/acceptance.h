@@ -1,5 +1,5 @@
-// Which masked positions of a block are accepted in a denoise step, for all active blocks at once and on
-// their device. Pure functions; thread-safe.
+// Acceptance of a block's masked positions in a denoise step, for all active blocks at once and on their
+// device. Pure functions; thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
 

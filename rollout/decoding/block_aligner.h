@@ -1,9 +1,10 @@
-// When sequences begin, so that their blocks end together. By quotas every block takes as many forwards, and
-// who begins a forward later stays a forward behind: each forward then denoises all and commits a few, and
-// has a quarter more rows than most would need. In step, most forwards have a power of two of rows, which
-// matrix units fill without a rest, and one in a block commits for all (bench/decode.md). That is had for a
-// few forwards while an engine fills with requests. Later, whoever takes a place that became free begins at
-// once: to wait for others would cost more than it gains. Host state; not thread-safe.
+// Aligner of blocks: it delays the start of sequences, so that their blocks end together. By quotas every
+// block takes as many forwards, and a sequence that begins a forward later stays a forward behind: each
+// forward then denoises all and commits a few, and has a quarter more rows than most would need. In step,
+// most forwards have a power of two of rows, which matrix units fill without a rest, and one in a block
+// commits for all (bench/decode.md). That is had for a few forwards while an engine fills with requests.
+// Later, a sequence that takes a freed place begins at once: to wait for others would cost more than it
+// gains. Host state; not thread-safe.
 #pragma once
 #include <cstdint>
 

@@ -1,6 +1,6 @@
-// What a decode engine has at hand: memory of a capacity, and the sequences that are decoded in it since
-// open(). Which rows the next forward computes, and what becomes of what it drew. Refers to what it is given;
-// not thread-safe.
+// Working state of a decode engine: memory of a capacity, and the sequences that are decoded in it since
+// open(). It chooses the rows that the next forward computes, and processes what that forward sampled. Refers
+// to what it is given; not thread-safe.
 #pragma once
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
-// What a decode engine holds at a time, and what that takes of a device's memory. Plain values and free
-// functions; thread-safe.
+// Capacity of a decode engine, and the device memory that it takes. Plain values and free functions;
+// thread-safe.
 #pragma once
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>

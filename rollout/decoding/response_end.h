@@ -25,7 +25,8 @@ class ResponseReader {
   ResponseReader(const Tokenizer& tokenizer, std::vector<int64_t> end_tokens, std::string delimiter,
                  int64_t drawn_tokens = 0);
 
-  // Takes the next generated token; tells whether the response ends with it. Not to be called after the end.
+  // Takes the next generated token; returns whether the response ends with it. Not to be called after the
+  // end.
   bool read(int64_t token);
   // The end that read() found, or the token limit if it found none; nothing is read after that.
   ResponseEnd end();

@@ -1,7 +1,7 @@
-// Which requests generate: admits them in the order in which their groups came, with the pages of their whole
-// budget, and hands out the prompt tokens that are still to be computed. The whole blocks of a group's prompt
-// are a cache slot that its requests share. Owns the requests that wait; refers to the cache, which outlives
-// it; not thread-safe.
+// Scheduler of generation requests: admits them in the order in which their groups came, with the pages of
+// their whole budget. It also hands out the prompt tokens that are still to be computed. The whole blocks of
+// a group's prompt are a cache slot that its requests share. Owns the waiting requests; refers to the cache,
+// which outlives it; not thread-safe.
 #pragma once
 #include <cstdint>
 #include <deque>

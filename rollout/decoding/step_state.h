@@ -1,6 +1,6 @@
-// What one forward of a decode engine computes and draws, beside its attention's plan: tokens, the rows to
-// draw for, and for each of them what its draw depends on. Arrays of fixed capacity in the step's buffer,
-// filled on the host from step to step. Refers to the buffer; not thread-safe.
+// Inputs of one forward of a decode engine, beside its attention plan: tokens, rows to sample for, and values
+// that each sample depends on. Arrays of fixed capacity in the step's buffer, filled on the host from step to
+// step. Refers to the buffer; not thread-safe.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,7 @@
-// Where a denoise step on a GPU leaves the ids that its rejected candidates exclude. Kernels write them
-// straight to pinned memory: few rows have any, most of these a handful, and a row with more marks them in a
-// bitmap of its own, so that no number of ids is too large and none waits for another copy. Not thread-safe.
+// Arrays in which a denoise step on a GPU leaves the ids that its rejected candidates exclude. Kernels write
+// them straight to pinned memory: few rows have any, most of these a handful, and a row with more marks them
+// in a bitmap of its own, so that no number of ids is too large and none waits for another copy. Not
+// thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
 

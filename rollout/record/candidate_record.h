@@ -1,5 +1,5 @@
-// What a sampler keeps of its candidates, beside the tokens that it accepted in a response, for objectives
-// that score how these came to be accepted. A plain value.
+// Record of a sampler's candidates, beside the tokens that it accepted in a response. For objectives that
+// score how these came to be accepted. A plain value.
 #pragma once
 #include <cstdint>
 #include <vector>

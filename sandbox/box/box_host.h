@@ -1,4 +1,5 @@
-// What this machine offers for making boxes, and the resources that boxes share: uids and control groups.
+// Host of boxes: the features of this machine that boxes need, and the resources that they share, which are
+// uids and control groups.
 #pragma once
 #include <sys/types.h>
 

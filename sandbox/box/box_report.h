@@ -1,5 +1,5 @@
-// What the first process of a box tells the server about the program that ran in it (one write on the status
-// descriptor, same machine, same build: a plain struct).
+// Report of a box's first process to the server about the program that ran in it. It is one write on the
+// status descriptor, on the same machine and by the same build: a plain struct.
 #pragma once
 #include <cstdint>
 

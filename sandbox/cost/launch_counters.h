@@ -1,6 +1,6 @@
-// What a launch did, counted: the same figures on every machine, whatever the order of blocks and addresses.
-// Plain values. A host part's fills, copies and uploads are counted as launches of their own, because a GPU
-// has to do them, too.
+// Performance counters of a launch: the same figures on every machine, whatever the order of blocks and
+// addresses. Plain values. A host part's fills, copies and uploads are counted as launches of their own,
+// because a GPU has to do them, too.
 #pragma once
 #include <array>
 #include <cstdint>

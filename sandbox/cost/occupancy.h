@@ -1,4 +1,4 @@
-// How many blocks of a kernel a multiprocessor holds at a time. Pure functions.
+// Occupancy of a multiprocessor: how many blocks of a kernel it holds at a time. Pure functions.
 // Source: NVIDIA, "CUDA C++ Programming Guide", hardware implementation and the table of technical
 // specifications by compute capability; registers are given to warps in units, shared memory to blocks.
 #pragma once

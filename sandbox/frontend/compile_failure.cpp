@@ -282,7 +282,7 @@ std::string_view missing_operator(std::string_view line, const Missing& missing)
   return framework_operators().count(missing.name) ? missing.name : std::string_view();
 }
 
-// Paths of the box tell a policy nothing.
+// Paths of the box are of no use to a policy.
 std::string without_paths(std::string_view line) {
   std::string out;
   for (size_t i = 0; i < line.size(); ++i) {

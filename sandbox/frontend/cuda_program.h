@@ -1,4 +1,5 @@
-// What a program hands to load_inline, as far as it matters, and its form between processes. Plain values.
+// Arguments that a program passes to load_inline, as far as they matter, and their form between processes.
+// Plain values.
 #pragma once
 #include <array>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// How the units of a host part become a module: the compiler that does it, and the commands that it and its
-// linker are started with. Nothing of a candidate is executed or compiled here.
+// Host compiler that turns the units of a host part into a module, and the commands that it and its linker
+// are started with. Nothing of a candidate is executed or compiled here.
 #pragma once
 #include <array>
 #include <filesystem>

@@ -1,6 +1,6 @@
-// What the installed headers of CUDA's runtime, PyTorch and pybind11 offer. A correct program may use it
-// though the headers of the host part do not have it: then the program is not supported here, and does
-// compile elsewhere.
+// Index of the API that the installed headers of CUDA's runtime, PyTorch and pybind11 offer. A correct
+// program may use it though the headers of the host part do not have it: then the program is not supported
+// here, and does compile elsewhere.
 #pragma once
 #include <filesystem>
 #include <functional>

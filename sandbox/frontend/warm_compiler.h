@@ -1,4 +1,5 @@
-// What a warm compiler and the server that starts it agree on; compile_server.cpp says how it works.
+// Constants that a warm compiler and the server that starts it agree on; compile_server.cpp says how it
+// works.
 #pragma once
 
 namespace bicrl::box {

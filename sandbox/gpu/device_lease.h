@@ -1,7 +1,7 @@
-// Who may work on a device now: many runs at a time, or one window that times (gpu/timing/window.h) and
-// nobody else. Holds between the threads of this process and, by locks on files, between the servers of a
-// host. Served in the order of asking within a process, and no run of any server overtakes a window that
-// waits, so that neither kind starves. Thread-safe.
+// Lease of a device: shared by many runs at a time, or exclusive to one window that times
+// (gpu/timing/window.h). It holds between the threads of this process and, by locks on files, between the
+// servers of a host. Served in the order of asking within a process, and no run of any server overtakes a
+// window that waits, so that neither kind starves. Thread-safe.
 #pragma once
 #include <condition_variable>
 #include <deque>

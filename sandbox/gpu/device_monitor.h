@@ -1,5 +1,5 @@
-// What NVML says of a device beside its work: clocks, why it is slow, who else is on it. The library is
-// looked for at run time; without it nothing is known, and that is said. Thread-safe.
+// Monitor of a device by NVML: its clocks, the reasons why it is slow, and other processes on it. The library
+// is looked for at run time; without it nothing is known, and that is reported. Thread-safe.
 #pragma once
 #include <mutex>
 #include <string>

@@ -317,8 +317,8 @@ std::string GpuBackend::why_no_process() const {
   return trouble_.empty() ? "cancelled" : concat("GPU ", options_.device, " is lost: ", trouble_);
 }
 
-// A process that starts anew tells: behind each failure there is one. Two, as somebody may have ended the
-// first; but a device that says nothing has had its time.
+// A process that starts anew shows it: behind each failure there is one. Two, as somebody may have ended the
+// first; but a device that does not answer has had its time.
 bool GpuBackend::is_lost(std::stop_token stop) {
   std::string trouble;
   const Stopwatch clock;

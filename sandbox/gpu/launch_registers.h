@@ -1,5 +1,5 @@
-// Whether a multiprocessor has the registers that a launch needs: more, and a device would not begin it. PTX
-// does not say how many a kernel needs, machine code does. Pure functions.
+// Check that a multiprocessor has the registers that a launch needs: a device would not begin a launch that
+// needs more. PTX does not say how many a kernel needs, machine code does. Pure functions.
 #pragma once
 #include <map>
 #include <string>

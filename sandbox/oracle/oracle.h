@@ -1,6 +1,6 @@
-// What a task's reference answers on secret inputs: computed once per task in boxes of their own, kept in a
-// bounded cache. Inputs and expected outputs stay in this process and the executor's box; a box that runs
-// candidate code sees neither.
+// Oracle of expected outputs: a reference's answers on secret inputs, computed once per task in boxes of
+// their own, kept in a bounded cache. Inputs and expected outputs stay in this process and the executor's
+// box; a box that runs candidate code sees neither.
 #pragma once
 #include <condition_variable>
 #include <list>

@@ -1,5 +1,5 @@
-// Whether a reference does nothing but put elements of its inputs at other places: layout is all of the work
-// then, and copies of the framework must not do it. Pure functions.
+// Check of whether a reference does nothing but put elements of its inputs at other places. Layout is all of
+// the work then, and copies of the framework must not do it. Pure functions.
 #pragma once
 #include <vector>
 

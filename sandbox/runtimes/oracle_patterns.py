@@ -31,7 +31,7 @@ PATTERNS = {
     "one_sided": ("tiny", "far", "wide", "above", "equal", "halves", "zero", "tiles"),
     "probability": ("tiny", "near_one", "equal", "halves", "zero", "tiles"),
 }
-# On which references are seldom finite. Which of them it is costs runs to tell.
+# On which references are seldom finite. It costs runs to find which of them it is.
 EXTREME = {"negative", "far", "far_below", "wide", "above", "below", "zero"}
 LARGEST = 36.0  # exp() of twice as much is finite
 

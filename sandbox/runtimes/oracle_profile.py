@@ -227,7 +227,7 @@ class LeafStatistics:
             return spread.clamp_(min=0).div_(max(n - 1, 1)).sqrt_()
         spread = (self.squares - self.differences**2 / n).clamp_(min=0)
         deviation = (spread / (n - 1).clamp(min=1)).sqrt()
-        # Too few finite answers to tell: the leaf's own level.
+        # Too few finite answers to estimate it: the leaf's own level.
         known = n >= FEWEST_FOR_DEVIATION
         level = deviation[known].square().mean().sqrt() if bool(known.any()) else deviation.max()
         return torch.where(known, deviation, level)

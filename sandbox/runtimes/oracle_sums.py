@@ -58,7 +58,7 @@ def dims_of(name, args, kwargs):
     dims = kwargs.get("dim", kwargs.get("axis", args[place] if len(args) > place else None))
     rank = args[0].dim()
     if dims is None or isinstance(dims, bool) or dims == ():  # a bool: var(unbiased)
-        dims = (0 if rank in (1, 3) else 1,) if name in WEIGHTS and rank else range(rank)  # softmax() that is not told
+        dims = (0 if rank in (1, 3) else 1,) if name in WEIGHTS and rank else range(rank)  # softmax() without a dim
     return sorted(dim % rank for dim in ([dims] if isinstance(dims, int) else dims))
 
 

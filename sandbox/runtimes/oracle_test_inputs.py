@@ -79,7 +79,7 @@ class Nature:
         if not tensor.is_floating_point() or tensor.numel() < 2:
             return
         x = tensor.detach().double()
-        y = other.detach().double() if other.shape == x.shape else x  # which the reference is told of later
+        y = other.detach().double() if other.shape == x.shape else x  # which the reference is given later
         finite = x[torch.isfinite(x)]
         if finite.numel() < x.numel():
             return

@@ -263,7 +263,7 @@ def build_ahead(job):
             names = {}
             exec(read(job["reference"]), names)
             exec(compile(read(job["candidate"]), "<string>", "exec"), names)
-        except Exception as error:  # but for that, it is the evaluation that tells what is wrong
+        except Exception as error:  # but for that, it is the evaluation that reports what is wrong
             refusal = (name_of(error), shown(error)) if REFUSED in str(error) and not is_starved(error) else None
         finally:
             os.write(theirs, json.dumps(refusal).encode())
@@ -305,7 +305,7 @@ def evaluate(job):
     try:
         evaluation.run()
         place.synchronize()
-    except Exception as error:  # what leaves the device broken comes here as well; it is told as the batch driver tells it
+    except Exception as error:  # what leaves the device broken comes here as well; it is reported as by the batch driver
         evaluation.record.update(compiled=False, correctness=False, runtime=-1.0, runtime_stats={})
         evaluation.blame("cuda_error" if "CUDA error" in str(error) else "other_error", error)
     return {"record": evaluation.record, "starved": evaluation.starved}
@@ -377,7 +377,7 @@ def main():
     os.dup2(os.open("/dev/null", os.O_WRONLY), 1)  # what programs print is nobody's answer
     if job["mode"] == "evaluate":
         tell(job, evaluate(job))
-        os._exit(0)  # a program's threads and handlers do not undo what has been told
+        os._exit(0)  # a program's threads and handlers do not undo what has been reported
     try:
         place = place_of(job)
         if job["mode"] == "baseline":

@@ -1,4 +1,5 @@
-// How a verifier server lets callers in (verdict/verifier_access.h says why). Plain data and pure functions.
+// Credentials by which a verifier server lets callers in (verdict/verifier_access.h says why). Plain data and
+// pure functions.
 #pragma once
 #include <memory>
 #include <string>

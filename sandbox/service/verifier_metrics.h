@@ -1,5 +1,5 @@
-// What a verifier does, as figures that Prometheus collects: text over HTTP, at /metrics. Nobody has to be
-// let in, as nobody but this machine reaches it. Thread-safe.
+// Prometheus metrics of a verifier: text over HTTP, at /metrics. No caller is authenticated, as only this
+// machine reaches it. Thread-safe.
 #pragma once
 #include <functional>
 #include <memory>

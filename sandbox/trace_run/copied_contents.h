@@ -1,9 +1,10 @@
-// What buffers would hold if kernels did nothing but copy: inputs and parameters, what the host part makes of
-// them by fills, copies and casts, and what kernels leave as they found it elsewhere. An output that is right
-// in this form was made by the framework, even if a kernel wrote each of its elements on the way.
+// Contents that buffers would hold if kernels did nothing but copy. They come from inputs and parameters,
+// from the host part's fills, copies and casts of these, and from elements that kernels leave elsewhere as
+// they found them. An output that is correct in this form was made by the framework, even if a kernel wrote
+// each of its elements on the way.
 // Not thread-safe.
 //
-// That a kernel has copied is told by what it leaves: where the host part or an output reads what a kernel
+// A copy by a kernel is recognised by its result: where the host part or an output reads what a kernel
 // wrote, and that is a run of elements of an input (or of what the host part has made), as they are or
 // converted to another type, this run stands in its place. It need not be the same in every element, since
 // what comes of it is judged.

@@ -1,6 +1,6 @@
-// What the host part does to device memory besides launches: fills, and copies between strided tensors with
-// conversion, as PyTorch makes them. Where memory keeps shadows, a copied element keeps who wrote it, and
-// stays undefined if it was. Pure functions over the bytes given.
+// Operations of the host part on device memory besides launches: fills, and copies between strided tensors
+// with conversion, as PyTorch makes them. Where memory keeps shadows, a copied element keeps who wrote it,
+// and stays undefined if it was. Pure functions over the bytes given.
 #pragma once
 #include <algorithm>
 #include <cstddef>

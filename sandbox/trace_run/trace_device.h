@@ -1,4 +1,4 @@
-// What a run of a trace works on: the memory of one run, the modules in it, and whoever executes kernels
+// Device interface of a trace's run: the memory of one run, the modules in it, and the executor of kernels
 // there. The PTX interpreter is one (interpreter/executor/interpreted_device.h), a GPU another
 // (gpu/loader/driver_device.h). Buffers go by their numbers in the trace. A program's fault is thrown as
 // ptx::FaultError. Not thread-safe.

@@ -204,9 +204,9 @@ class Backend {
   virtual ~Backend() = default;
   virtual const BackendFeatures& features() const = 0;
   virtual RunResult run(const RunPlan& plan, std::stop_token stop) = 0;
-  // Whether a device would begin the trace's launches, all of them, as far as that can be told without
-  // running any: blocks, shared memory, launch bounds. A result without runs. Of a backend that cannot tell,
-  // nothing.
+  // Whether a device would begin the trace's launches, all of them, as far as that can be checked without
+  // running any: blocks, shared memory, launch bounds. A result without runs. Of a backend that cannot check
+  // it, nothing.
   virtual RunResult check_launches(const Trace& trace, const std::vector<DeviceModule>& modules,
                                    std::stop_token stop);
   // What the blocks of a sample do. Of a backend that counts no launches, nothing.

@@ -111,7 +111,7 @@ class Pipeline {
   void measure_times(Job& job, const SizedTask& task, const RecordResult& recorded);
   void model_times(Job& job, const SizedTask& task, const RecordResult& recorded, const Trace& given,
                    std::vector<LaunchCounters>& launches);
-  // Of a correct program: what to tell of a tool's findings.
+  // Of a correct program: what to report of a tool's findings.
   std::string sanitized(Job& job, const SizedTask& task);
   static bool structure_matches(Job& job, const Returned& returned, const nlohmann::json& expected,
                                 size_t call);

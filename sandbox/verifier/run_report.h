@@ -1,5 +1,5 @@
-// What the programs that run traces are asked and what they report: bicrl-execute and bicrl-gpu-load speak
-// alike. Pure functions.
+// Requests to the programs that run traces, and their reports: bicrl-execute and bicrl-gpu-load speak alike.
+// Pure functions.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

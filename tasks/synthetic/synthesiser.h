@@ -33,7 +33,7 @@ struct SynthesisOptions {
   int costing_repeats = 1;
   // The share of training compositions with a reduction, softmax or stencil between two other operators that
   // programs are known of. The tasks of the others are modules alone: what is known shows mostly chains that
-  // begin or end with such an operator, and only reinforcement is told whether both sides were put together
+  // begin or end with such an operator, and only reinforcement learns whether both sides were put together
   // well. Infilling passes these tasks over: it needs a scaffold.
   double known_interior_operators = 1;
   // Relative weights of the families; 0 leaves one out.

@@ -44,7 +44,7 @@ std::vector<Form> all_forms(const std::vector<ChainStep>& chain, Shape shape, st
 // The chain has up to five operators, of which one at most is not pointwise.
 KnownProgram write_form(const std::vector<ChainStep>& chain, const Form& form);
 
-// What read_technique() tells of write_form()'s text.
+// The result of read_technique() for write_form()'s text.
 Technique technique_of(const std::vector<ChainStep>& chain, const Form& form);
 
 // A static guess of the time that a form takes, in passes over the input: it orders known programs before any

@@ -28,8 +28,8 @@ struct Technique {
 };
 
 // Of a whole program, or of the text between its triple quotes. Nothing for a text that holds anything but
-// the pieces of tasks/synthetic/synthetic_pieces.h and operators' lines, or lacks a part that tells: such a
-// program may be right and fast, but it is not of this grammar. A signature does not say that a program is
+// the pieces of tasks/synthetic/synthetic_pieces.h and operators' lines, or lacks a distinguishing part: such
+// a program may be right and fast, but it is not of this grammar. A signature does not say that a program is
 // right.
 std::optional<Technique> read_technique(std::string_view program);
 

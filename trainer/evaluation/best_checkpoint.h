@@ -1,4 +1,4 @@
-// Which of a run's checkpoints is the best: by one figure of its held-out evaluations. Plain values and pure
+// Choice of a run's best checkpoint: by one figure of its held-out evaluations. Plain values and pure
 // functions; thread-safe.
 #pragma once
 #include <string>

@@ -1,4 +1,4 @@
-// What is graded of KernelBench: the problems of a level, from task files in its published form, and programs
+// Inputs of grading KernelBench: the problems of a level, from task files in its published form, and programs
 // that exist already. Free functions; thread-safe.
 #pragma once
 #include <cstdint>

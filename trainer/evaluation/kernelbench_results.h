@@ -1,5 +1,5 @@
-// What grading a level of KernelBench gave, in KernelBench's own terms: its two files of results, and the
-// figures that its analysis script makes of them. Plain values; pure functions.
+// Results of grading a level of KernelBench, in KernelBench's own terms: its two files of results, and the
+// figures of its analysis script. Plain values; pure functions.
 //
 // The script pairs programs and baselines by their place in the files, so that both files hold all problems
 // in one order, and problems without a program, too (wrong: that is how it counts them). It takes the sample

@@ -1,4 +1,4 @@
-// What an evaluation measures: each task's responses generated, verified and counted.
+// Scores that an evaluation measures: each task's responses generated, verified and counted.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// How the episodes of a split run come from the ranks that generated them to those that train.
+// Exchange of a split run's episodes: from the ranks that generated them to those that train.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
-// What a rank measured of its generation in a step: the forwards that each response took, and how long
-// forwards took by their rows. Plain values.
+// Measurements of a rank's generation in a step: the forwards that each response took, and how long forwards
+// took by their rows. Plain values.
 #pragma once
 #include <algorithm>
 #include <cstdint>

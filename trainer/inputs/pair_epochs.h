@@ -1,6 +1,6 @@
-// How passes over pairs are divided into steps: an epoch ends with a step, and the numbers of samples of its
-// steps differ by at most one. So which samples a step has does not depend on the number of epochs. Plain
-// values; thread-safe.
+// Division of passes over pairs into steps: an epoch ends with a step, and its steps' numbers of samples
+// differ by at most one. So the samples of a step do not depend on the number of epochs. Plain values;
+// thread-safe.
 #pragma once
 #include <cstdint>
 

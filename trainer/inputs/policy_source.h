@@ -1,4 +1,5 @@
-// Where a policy comes from, and how it is loaded or drawn. Plain values and functions; thread-safe.
+// Source of a policy: a checkpoint that is loaded, or a shape whose weights are drawn. Plain values and
+// functions; thread-safe.
 #pragma once
 #include <ATen/core/Tensor.h>
 

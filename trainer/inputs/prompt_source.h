@@ -1,4 +1,4 @@
-// What `bicrl generate` asks a policy: a task file, or a file of plain prompts. Plain values.
+// Source of the prompts of `bicrl generate`: a task file, or a file of plain prompts. Plain values.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-// Where tasks come from. Plain values.
+// Source of a run's tasks: task files, or synthesis. Plain values.
 #pragma once
 #include <filesystem>
 #include <optional>

@@ -1,7 +1,7 @@
-// How ranks agree: small records of all ranks, in rank order. Every method is collective: all ranks call it,
-// in the same order and from the same place. Sums are taken in rank order and come out bit-equal on all
-// ranks. A wait has a limit; whoever reaches it throws an Error that says where it waited and for which
-// ranks. Not thread-safe: one thread per rank calls it.
+// Control plane of the ranks, by which they agree: small records of all ranks, in rank order. Every method is
+// collective: all ranks call it, in the same order and from the same place. Sums are taken in rank order and
+// come out bit-equal on all ranks. A wait has a limit; a rank that reaches it throws an Error that says where
+// it waited and for which ranks. Not thread-safe: one thread per rank calls it.
 //
 // How this folder works: ranks agree through the control plane and move tensors through the tensor plane
 // (tensor_plane.h). Under mpirun both are MPI's (mpi_session.h, mpi_control_plane.h, mpi_tensor_plane.h);
@@ -75,8 +75,8 @@ class SharedError : public Error {
   using Error::Error;
 };
 
-// Empty, or what `work` threw: the number of its exit code and the message. For ranks that tell each other of
-// errors in an exchange of their own.
+// Empty, or what `work` threw: the number of its exit code and the message. For ranks that report errors
+// to each other in an exchange of their own.
 std::string error_of(const std::function<void()>& work);
 // Throws the first of the ranks' errors (by rank, as error_of() gives them) that is not empty as a
 // SharedError that names the rank, if there are several.

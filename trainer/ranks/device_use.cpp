@@ -70,7 +70,7 @@ void DeviceUse::take() {
   waited_s_ += clock.seconds();
 }
 
-// Where the use has failed the device may never be done, or tell the same failure once more.
+// Where the use has failed the device may never be done, or report the same failure once more.
 DeviceUse::~DeviceUse() {
   if (!lock_ || std::uncaught_exceptions() > failures_before_) return;
   try {

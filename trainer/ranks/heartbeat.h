@@ -1,7 +1,7 @@
-// Whether the ranks of a run are alive, by a thread and connections of their own beside MPI, which may wait
-// for ever for a rank that is stopped, or whose network is gone. Every rank sends rank 0 a beat each second
-// and rank 0 every rank; who is not heard of for the limit is lost, and who ends without saying so is lost
-// after a moment (in which it may tell why). Work that takes long is no silence, as the thread beats
+// Failure detector of a run's ranks, with a thread and connections of its own beside MPI. MPI may wait for
+// ever for a rank that is stopped, or whose network is gone. Every rank sends rank 0 a beat each second and
+// rank 0 every rank. A rank that is not heard of for the limit is lost; one that ends without saying so is
+// lost after a moment (in which it may report why). Work that takes long is no silence, as the thread beats
 // meanwhile; a rank that hangs in a wait of its own reaches that wait's limit.
 // The object owns thread and connections.
 #pragma once

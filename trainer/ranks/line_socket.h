@@ -1,5 +1,5 @@
-// TCP connections that carry short lines of text, as ranks tell each other that they are alive. Nothing here
-// ever waits for the other end, but LineSocket::to(). Not thread-safe.
+// TCP connections that carry short lines of text, by which ranks report to each other that they are alive.
+// Nothing here ever waits for the other end, but LineSocket::to(). Not thread-safe.
 #pragma once
 #include <optional>
 #include <string>

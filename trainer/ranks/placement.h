@@ -1,5 +1,6 @@
-// Which rank does what: colocated, where every rank generates and then trains, or split, where the first
-// ranks train and the last ones generate and verify. Plain value; thread-safe.
+// Placement of a run's work on its ranks: colocated or split. In a colocated run every rank generates and
+// then trains; in a split run the first ranks train and the last ones generate and verify. Plain value;
+// thread-safe.
 #pragma once
 #include <cstdint>
 

@@ -1,8 +1,8 @@
-// How ranks move tensors: sums, shares and copies of a data-parallel run. Operations are asynchronous: they
-// return a transfer to wait on, and until that is over their tensors belong to it. Every operation is
-// collective: all ranks start the same ones in the same order, with tensors of equal type and size. Sums are
-// bit-equal on all ranks and from run to run.
-// A wait has a limit; whoever reaches it throws an Error that names this rank, the operation, its buffer and
+// Tensor plane of the ranks, which moves tensors: sums, shards and copies of a data-parallel run. Operations
+// are asynchronous: they return a transfer to wait on, and until that is over their tensors belong to it.
+// Every operation is collective: all ranks start the same ones in the same order, with tensors of equal type
+// and size. Sums are bit-equal on all ranks and from run to run.
+// A wait has a limit; a rank that reaches it throws an Error that names itself, the operation, its buffer and
 // the ranks that have not come. Ranks that start different operations throw as well: in the operation, or
 // where they compare what they have entered (entered_operations.h). After that the plane is of no use. Not
 // thread-safe: calls of a rank do not overlap.

@@ -1,6 +1,7 @@
-// Which parts of its work a run does. A whole run generates, verifies and updates; a replay takes what
-// another run left in place of a part: its saved rollouts, its verdicts. So each part can be tried, timed and
-// changed by itself, and updates repeated from the same data under other settings. Plain data.
+// Selection of the parts of its work that a run does. A whole run generates, verifies and updates; a
+// replay takes what another run left in place of a part: its saved rollouts, its verdicts. So each part can
+// be tried, timed and changed by itself, and updates repeated from the same data under other settings. Plain
+// data.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -1,6 +1,6 @@
-// How a run tries its policy on held-out tasks: with which, how often, and what it keeps of the responses.
-// Results go to the run's state. One object per rank; methods are collective unless they are const. Refers to
-// what it is given.
+// Evaluator of a run's policy on held-out tasks. It decides with which tasks and how often, and which
+// responses are kept. Results go to the run's state. One object per rank; methods are collective unless they
+// are const. Refers to what it is given.
 #pragma once
 #include <functional>
 #include <optional>

@@ -1,5 +1,5 @@
-// How far a run has come: its state, its phases, and the time of the one in progress. Shared by what steps,
-// evaluates and saves. Not thread-safe.
+// Progress of a run: its state, its phases, and the time of the one in progress. Shared by the classes that
+// step, evaluate and save. Not thread-safe.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
-// What a run leaves in its directory: checkpoints, of which it keeps the newest ones and the best, and the
-// summary. One object per rank; methods are collective unless they are const. Refers to what it is given.
+// Writer of a run's checkpoints, of which it keeps the newest ones and the best, and of its summary. One
+// object per rank; methods are collective unless they are const. Refers to what it is given.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// How a run takes a step: the phase does it, the ranks exchange what it has come to, and it is logged. One
+// Driver of a run's steps: the phase takes a step, the ranks exchange its results, and it is logged. One
 // object per rank. Refers to what it is given. Not thread-safe.
 #pragma once
 #include <optional>

@@ -1,4 +1,4 @@
-// Which backend computes the attention of a policy's packs: the fastest of this build that can.
+// Choice of the backend that computes the attention of a policy's packs: the fastest of this build that can.
 #pragma once
 #include <memory>
 

@@ -68,7 +68,7 @@ void ParameterGatherer::after_forward(int64_t group) {
 }
 
 void ParameterGatherer::before_backward(int64_t group) {
-  // No gradient of their own tells when frozen parameters are read for the last time.
+  // No gradient of their own shows when frozen parameters are read for the last time.
   if (frozen_) drop(group + 1);
   need(group);
   if (group > 1) begin(group - 1);  // the embedding's gradient needs no values

@@ -1,7 +1,7 @@
-// What the updates of a step report, as one table: how values of chunks, updates and ranks become a figure,
-// its unit, and where it is shown. metrics.jsonl, TensorBoard, the step line and the exchange between ranks
-// follow from the rows. Those below belong to every update; an objective appends its own
-// (objective/objective.h). Plain values; thread-safe.
+// Table of the figures that a step's updates report: how values of chunks, updates and ranks become a figure,
+// its unit, and its display. metrics.jsonl, TensorBoard, the step line and the exchange between ranks follow
+// from the rows. Those below belong to every update; an objective appends its own (objective/objective.h).
+// Plain values; thread-safe.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,4 @@
-// What the head's gradient takes beside matrix products, on the device.
+// Device code of the head's gradient, besides its matrix products.
 #pragma once
 #include "policy/gpu/head/head_excluded.cuh"
 #include "policy/gpu/head/head_kernels.h"

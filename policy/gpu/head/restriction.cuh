@@ -1,4 +1,4 @@
-// What top-k and top-p leave of a row.
+// Top-k and top-p restriction of a row of logits, on the device.
 #pragma once
 #include "policy/gpu/head/logit_row.cuh"
 

@@ -1,5 +1,5 @@
-// What the kernels of attention to packs work on: PackWork with pointers of the device's types, and how a
-// plan's tiles are read.
+// Arguments of the kernels of attention to packs: PackWork with pointers of the device's types, and the
+// access to a plan's tiles.
 #pragma once
 #include "policy/gpu/elements.cuh"
 #include "policy/gpu/pack_attention/pack_attention.h"

@@ -1,5 +1,5 @@
-// What the Hopper kernels of attention to packs have in common: one warpgroup fetches, two multiply, each the
-// 64 product rows of a run or 64 keys of a tile. Matrices lie in shared memory as slices of 64 dimensions
+// Common device code of the Hopper kernels of attention to packs. One warpgroup fetches, two multiply, each
+// the 64 product rows of a run or 64 keys of a tile. Matrices lie in shared memory as slices of 64 dimensions
 // (row_layout.cuh), which is how the copy engine leaves them. Tasks are dealt out in advance, and what the
 // next one needs is fetched while this one is computed.
 #pragma once

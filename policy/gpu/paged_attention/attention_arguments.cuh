@@ -1,4 +1,4 @@
-// What the attention kernel works on, and who takes which of its tasks: pairs of a tile and a key head.
+// Arguments of the attention kernel, and the assignment of its tasks: pairs of a tile and a key head.
 #pragma once
 #include "policy/gpu/elements.cuh"
 

@@ -41,8 +41,8 @@ __device__ inline void begin_rows(const AttentionArguments& a, const AttentionTi
   }
 }
 
-// Scores of so many eights of keys become weights, relative to the best score so far; what was summed up
-// before is told.
+// Scores of so many eights of keys become weights, relative to the best score so far; earlier sums are
+// rescaled to it.
 template <int kHeadDim, int kParts, int kEights>
 __device__ inline void weigh_rows(float scale_log2, int first_key, SoftmaxRows<kHeadDim, kParts>& rows,
                                   float (&score)[kParts][kEights][4]) {

@@ -1,5 +1,5 @@
-// How a pack's rows are summed by token for the embedding's gradient (EmbeddingBackward): made on the host,
-// where the tokens are known. Plain values and a pure function; thread-safe.
+// Runs of a pack's rows by token, over which the embedding's gradient is summed (EmbeddingBackward). Made on
+// the host, where the tokens are known. Plain values and a pure function; thread-safe.
 #pragma once
 #include <cstdint>
 #include <span>

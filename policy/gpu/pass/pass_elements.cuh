@@ -1,4 +1,4 @@
-// What kernels of a training pass share on the device.
+// Constants and functions that the kernels of a training pass share.
 #pragma once
 #include "policy/gpu/elements.cuh"
 #include "policy/gpu/pass/pass_kernels.h"

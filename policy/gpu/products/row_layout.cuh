@@ -1,7 +1,7 @@
-// How rows of queries, keys and values lie in shared memory: as what multiplies them there wants to read
-// them, a warp that moves 8 by 8 matrices into its registers (wide_tile.cuh), or on processors that have
-// that, a warpgroup whose products read shared memory themselves (warpgroup_tile.cuh). Neither they nor the
-// copies meet in a bank.
+// Layout of rows of queries, keys and values in shared memory, as the instructions that multiply them read
+// it. A warp moves 8 by 8 matrices into its registers (wide_tile.cuh); on processors that have them, the
+// products of a warpgroup read shared memory themselves (warpgroup_tile.cuh). Neither these reads nor the
+// copies have bank conflicts.
 #pragma once
 
 namespace bicrl::gpu {

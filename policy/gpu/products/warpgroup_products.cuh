@@ -36,13 +36,13 @@ __device__ inline void settle(float (&sums)[kEights][4]) {
 #pragma unroll
     for (float& x : of) asm volatile("" : "+f"(x)::"memory");
 }
-// What all lanes have the same of, where the compiler sees that they do: products are told from there where
-// their matrices are.
+// A value that all lanes have the same of, where the compiler sees that they do: products take the addresses
+// of their matrices from such values.
 __device__ inline unsigned of_all_lanes(unsigned x) { return __reduce_or_sync(0xFFFFFFFFu, x); }
 
-// What a product is told about a matrix in shared memory: the lower half, where it is in units of sixteen
-// bytes and, behind bit 16, how far its slices lie apart. The upper half says that eight rows are
-// kSwizzleBytes, and of what kind the permutations are.
+// Descriptor of a matrix in shared memory, which is passed to a product. The lower half says where it is in
+// units of sixteen bytes and, behind bit 16, how far its slices lie apart. The upper half says that eight
+// rows are kSwizzleBytes, and names the kind of permutation.
 constexpr unsigned kUpperHalf = 1u << 30 | kSwizzleBytes / 16;
 
 // Of a matrix whose rows are what a product multiplies along (queries, keys of scores): it sees one slice at

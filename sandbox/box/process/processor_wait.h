@@ -1,4 +1,4 @@
-// How long a process was kept from running by others: on a busy machine, that is not its own fault.
+// Time for which a process was kept from running by others: on a busy machine, that is not its own fault.
 #pragma once
 
 namespace bicrl {
@@ -8,7 +8,7 @@ namespace bicrl {
 inline constexpr double kBusyMachineFactor = 6;
 
 // Seconds in which the process's first thread could have run and no processor was free. 0 if the system does
-// not tell, or the process is gone. Pure reading; thread-safe.
+// not report it, or the process is gone. Pure reading; thread-safe.
 double processor_wait_s(int pid);
 
 }  // namespace bicrl

@@ -1,5 +1,5 @@
-// The structure of a CUDA text as far as it can be told without a compiler: partners of brackets, directives,
-// and the items at namespace scope. Linear time; any text has some structure.
+// The structure of a CUDA text as far as it can be found without a compiler: partners of brackets,
+// directives, and the items at namespace scope. Linear time; any text has some structure.
 #pragma once
 #include <cstdint>
 #include <optional>

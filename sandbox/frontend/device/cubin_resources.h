@@ -1,4 +1,5 @@
-// What a kernel needs of a multiprocessor, from the metadata of its machine code (a cubin). Pure function.
+// Resources of a multiprocessor that a kernel needs, from the metadata of its machine code (a cubin). Pure
+// function.
 //
 // A cubin is an ELF file of 64 bits. Its section .nv.info is a list of records of four bytes and a value: a
 // format byte (4: a value of as many bytes as the next half-word says), an attribute and that half-word.

@@ -6,7 +6,7 @@
 // launches as well, so that `kernel<<<...>>>(...)` needs no rewriting.
 //
 // cut_device_text() is for text that NVRTC refuses for the sake of its host functions: these are blanked.
-// Templates that only they launch are named again beside them, where that can be told from the text.
+// Templates that only they launch are named again beside them, where the text shows which these are.
 //
 // Pure text work in linear time on any input. Lines keep their numbers, under the name "cuda_sources".
 #pragma once

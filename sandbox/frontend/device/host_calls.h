@@ -1,5 +1,5 @@
-// Calls of host functions in device code. nvcc refuses them; NVRTC, which is told that every function is for
-// the device, does not.
+// Calls of host functions in device code. nvcc refuses them; NVRTC, which is configured to take every
+// function for the device, does not.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// Which instances of template kernels the host functions of a text launch, as far as their text alone tells.
+// Instances of template kernels that the host functions of a text launch, as far as their text alone shows.
 #pragma once
 #include <map>
 #include <set>

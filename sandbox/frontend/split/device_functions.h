@@ -1,5 +1,5 @@
-// Where a CUDA text defines and declares functions for the device, as far as text alone tells: kernels, and
-// functions that no host code can call.
+// Device functions that a CUDA text defines and declares, as far as text alone shows: kernels, and functions
+// that no host code can call.
 #pragma once
 #include <cstddef>
 #include <map>

@@ -1,4 +1,4 @@
-// What a program's text uses: vendor libraries, device features that the host part cannot have, and
+// Features that a program's text uses: vendor libraries, device features that the host part cannot have, and
 // parts of the C++ library.
 #pragma once
 #include <set>

@@ -10,7 +10,7 @@
 namespace bicrl {
 
 // Uses of host variables and exceptions in kernels and device functions, and calls of kernels without a
-// configuration, as far as text alone tells: what a macro may have made otherwise is left alone.
+// configuration, as far as text alone shows: what a macro may have made otherwise is left alone.
 void find_host_uses(const TokenText& source, const CodeStructure& structure, std::vector<SplitIssue>& issues);
 
 }  // namespace bicrl

@@ -23,7 +23,7 @@ class KernelNames {
   bool needs_resolver(std::string_view name, size_t template_arguments) const;
   // Behind the kernel, a function template that finds the instance by the arguments of the launch.
   void add_resolver(const DeviceFunction& kernel, TextEdits& edits);
-  // ", a, b": default arguments behind the `given` first; empty if there are none or nobody can tell.
+  // ", a, b": default arguments behind the `given` first; empty if there are none or they are not known.
   std::string defaults_behind(std::string_view name, size_t given) const;
 
  private:

@@ -1,4 +1,4 @@
-// Where the buffers that a call of a program is the first to touch lie on a device. Not thread-safe; throws
+// Device memory of the buffers that a call of a program is the first to touch. Not thread-safe; throws
 // DriverError.
 #pragma once
 #include <cstddef>

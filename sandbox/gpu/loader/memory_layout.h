@@ -1,5 +1,5 @@
-// Where buffers lie in one allocation on a device: apart by guard bands, in an order and at distances that a
-// seed decides. Pure function.
+// Placement of buffers in one allocation on a device: apart by guard bands, in an order and at distances that
+// a seed decides. Pure function.
 #pragma once
 #include <cstdint>
 #include <vector>

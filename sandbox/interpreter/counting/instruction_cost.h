@@ -1,7 +1,7 @@
-// What an instruction of PTX costs a device: which unit executes it, how many issue slots the machine code
-// that it becomes takes, and how long others wait for its result. Pure functions.
+// Cost of a PTX instruction on a device: the unit that executes it, the issue slots of its machine code, and
+// its result's latency. Pure functions.
 //
-// What ptxas makes of PTX is not public. Most instructions become one of the machine; moves of registers and
+// The translation by ptxas is not public. Most instructions become one of the machine; moves of registers and
 // constants, conversions of addresses and loads of parameters become none (they are operands); quotients and
 // exact roots become sequences, whose lengths here are those that cuobjdump shows for sm_80 to sm_90, within
 // a few.

@@ -1,5 +1,5 @@
-// What each basic block of a kernel costs a warp that runs it: known before any does, so that counting is one
-// addition for each block that is run. Immutable once made.
+// Cost profile of a kernel: the cost of each basic block to a warp that runs it. It is known before any warp
+// does, so that counting is one addition for each block that is run. Immutable once made.
 #pragma once
 #include <array>
 #include <cstdint>

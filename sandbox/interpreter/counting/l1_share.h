@@ -1,5 +1,5 @@
-// What a block finds again in L1: the lines that it loaded last, as far as its share of the cache goes. The
-// share is the same for all blocks and devices, so that counters depend on neither. Not thread-safe.
+// Model of a block's share of the L1 cache: the lines that it loaded last and finds again. The share is the
+// same for all blocks and devices, so that counters depend on neither. Not thread-safe.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which sectors of global memory the launches of a run have touched, and how long ago. Not thread-safe.
+// Sectors of global memory that the launches of a run have touched, and how long ago. Not thread-safe.
 #pragma once
 #include <cstdint>
 #include <unordered_map>

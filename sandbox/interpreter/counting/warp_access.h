@@ -1,5 +1,5 @@
-// How a device splits one warp's access: into sectors of global memory, and into wavefronts of shared memory.
-// Pure functions.
+// Split of one warp's access as a device makes it: into sectors of global memory, and into wavefronts of
+// shared memory. Pure functions.
 // Source: NVIDIA, "CUDA C++ Best Practices Guide", coalesced access to global memory, and shared memory and
 // memory banks: 32 banks of 4 bytes; lanes of 8 and 16 bytes go by halves and quarters of the warp.
 #pragma once

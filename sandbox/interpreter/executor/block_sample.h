@@ -1,4 +1,4 @@
-// Which blocks of a launch are run where a launch is too large to be run in full. Pure functions.
+// Sample of the blocks that are run of a launch that is too large to be run in full. Pure functions.
 #pragma once
 #include <cstdint>
 #include <string_view>

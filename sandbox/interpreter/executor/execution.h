@@ -23,7 +23,7 @@ struct ExecutionOptions {
   uint64_t lane_operations = uint64_t{1} << 36;  // of a call: launches, fills, copies and uploads together
   uint64_t max_bytes = uint64_t{2} << 30;        // of all buffers
   ptx::Observer* observer = nullptr;             // of all launches; outlives the execution
-  InputReads* reads = nullptr;                   // an observer that is told where inputs are; likewise
+  InputReads* reads = nullptr;                   // an observer that is passed the inputs; likewise
   std::optional<BlockSample> sample = std::nullopt;  // InterpreterOptions; of the first call, with `count`
 };
 

@@ -1,5 +1,5 @@
-// Which bytes of its inputs a run reads: by kernels, and by copies of the host part, of which all that they
-// take counts as read. Not thread-safe.
+// Observer of the input bytes that a run reads: by kernels, and by copies of the host part, whose whole
+// source counts as read. Not thread-safe.
 #pragma once
 #include <cstdint>
 #include <unordered_map>

@@ -30,7 +30,7 @@ struct InterpreterOptions {
   uint64_t lane_operations = 0;       // of a call: launches, fills, copies and uploads together
   uint64_t max_bytes = 0;             // of all buffers
   ptx::Observer* observer = nullptr;  // of all launches; outlives the device
-  InputReads* reads = nullptr;        // an observer that is told where inputs are; likewise
+  InputReads* reads = nullptr;        // an observer that is passed the inputs; likewise
   // Of each launch these blocks alone, in memory that is made when touched (sample_counting.h): nothing is
   // filled or copied.
   std::optional<BlockSample> sample = std::nullopt;

@@ -1,9 +1,10 @@
-// What the threads of one block know of each other's accesses: happens-before, with numbers that are cheap in
-// the common case. One counter of the block goes up at every event of synchronisation; an access is stamped
-// with it. After a barrier of the whole block everybody knows every access so far: those with stamps up to
-// `floor`. After bar.warp.sync of a whole warp its lanes know those of the warp up to the warp's floor; where
-// a mask names some lanes only, a row of stamps for each lane says what it knows of the others. What comes
-// through locations in memory and through counted barriers is in SyncLogs. Not thread-safe.
+// Logical clock of a block, which says which accesses its threads know of each other: happens-before, with
+// numbers that are cheap in the common case. One counter of the block goes up at every event of
+// synchronisation; an access is stamped with it. After a barrier of the whole block all threads know every
+// access so far: those with stamps up to `floor`. After bar.warp.sync of a whole warp its lanes know those of
+// the warp up to the warp's floor; where a mask names some lanes only, a row of stamps for each lane says
+// what it knows of the others. Knowledge that comes through locations in memory and through counted barriers
+// is in SyncLogs. Not thread-safe.
 //
 // The writer's side is strict: a strong write releases what its thread knew at its last fence of that scope
 // (or knows now, if the operation itself releases), and nothing without a fence. But two ways of writing that

@@ -1,4 +1,4 @@
-// Of the detector: barriers, fences, and strong accesses, through which threads tell each other what they
+// Of the detector: barriers, fences, and strong accesses, through which threads pass on what they
 // know.
 #include <algorithm>
 #include <bit>

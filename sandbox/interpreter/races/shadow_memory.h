@@ -1,7 +1,8 @@
-// Who accessed each word of a buffer, or of a block's shared memory: the last weak write, the weak reads
-// since then, and for the few words that have them the strong accesses. A word is 4 bytes, or 2 or 1 once a
-// smaller access has been seen. What blocks of earlier launches did counts as nothing: serial numbers of
-// blocks only grow, and cells with smaller ones than the launch's first are stale. Not thread-safe.
+// Shadow memory of a buffer, or of a block's shared memory: the accesses to each word. It holds the last weak
+// write, the weak reads since then, and for the few words that have them the strong accesses. A word is 4
+// bytes, or 2 or 1 once a smaller access has been seen. Accesses by blocks of earlier launches count as none:
+// serial numbers of blocks only grow, and cells with smaller ones than the launch's first are stale. Not
+// thread-safe.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
-// What threads have told each other through locations in memory and through barriers that only some threads
-// of a block come to. A release appends what its thread knows to the log of the location; an acquire makes
-// the thread know all that the log holds by then. Logs only grow, so that "all of it by then" is a number.
+// Logs of the knowledge that threads pass on through locations in memory and through barriers that only some
+// threads of a block come to. A release appends what its thread knows to the log of the location; an acquire
+// makes the thread know all that the log holds by then. Logs only grow, so that "all of it by then" is a
+// number.
 //
 // An access is named by the serial number of its block, its thread, and its stamp: a counter of the block.
 // Not thread-safe.

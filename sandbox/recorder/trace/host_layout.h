@@ -1,4 +1,5 @@
-// What the host part moves about by the framework's copies. Pure functions of a checked trace.
+// Count of the elements that the host part moves about by the framework's copies. Pure functions of a checked
+// trace.
 #pragma once
 #include <cstdint>
 

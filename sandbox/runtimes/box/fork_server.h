@@ -1,6 +1,6 @@
-// What zygote.py is to interpreters, for a warm program of another kind: forks a confined child for each
-// request of the server's Zygote (sandbox/box/zygote.h). The program runs no foreign code itself, and is not
-// reachable from its children.
+// Fork server for a warm program that is no interpreter, the counterpart of zygote.py. It forks a confined
+// child for each request of the server's Zygote (sandbox/box/zygote.h). The program runs no foreign code
+// itself, and is not reachable from its children.
 #pragma once
 
 namespace bicrl::box {

@@ -1,5 +1,5 @@
-// What sessions with the server say and hear, packet by packet, on the loader's side; and what both kinds of
-// them time alike. Owns nothing. Not thread-safe.
+// Channel of the loader to the server for sessions, packet by packet, and the timings that both kinds of
+// sessions share. Owns nothing. Not thread-safe.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -1,6 +1,6 @@
-// Which operations of a sequence - those of a call, or of a graph - a device does before which. The work of a
-// stream is done in order; streams wait for events, for the legacy stream and it for them, and for what the
-// host has waited for (CUDA Programming Guide, "Streams"). Inside of libbicrl_host.so, single-threaded.
+// Happens-before order of the operations of a sequence on a device: those of a call, or of a graph. The work
+// of a stream is done in order; streams wait for events, for the legacy stream and it for them, and for what
+// the host has waited for (CUDA Programming Guide, "Streams"). Inside of libbicrl_host.so, single-threaded.
 #pragma once
 #include <cstddef>
 #include <map>

@@ -25,7 +25,7 @@ struct RaisedFault {
 struct FaultRaised {};
 
 // Memory of one tensor storage. Device addresses are far from everything that is mapped, so that a touch is
-// a SIGSEGV that tells that device memory was meant.
+// a SIGSEGV that shows that device memory was meant.
 struct Storage {
   enum class Kind : uint8_t { kInput, kConstant, kAllocation, kHost, kSymbol };
   int64_t id = 0;

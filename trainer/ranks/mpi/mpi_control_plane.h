@@ -32,7 +32,7 @@ class MpiControlPlane : public ControlPlane {
   std::vector<std::string> collect(const std::string& bytes, const std::string& place);
   void answer(int to, const std::shared_ptr<const std::string>& reply);
   std::vector<std::string> ask(const std::string& bytes, const std::string& place);  // the others
-  [[noreturn]] void give_up(const std::string& reason);  // rank 0: tells the others, then throws
+  [[noreturn]] void give_up(const std::string& reason);  // rank 0: notifies the others, then throws
 
   struct State;
   std::unique_ptr<State> state_;

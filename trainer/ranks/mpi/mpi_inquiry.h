@@ -1,7 +1,7 @@
-// Who has entered an operation, asked over MPI by a rank that has waited for it for long: ranks send each
-// other what they have entered, so that those that have parted are found while the operation hangs, and those
-// that do not come are known. A rank answers whenever it advances: at once if it has entered the operation,
-// else as soon as it does. Not thread-safe.
+// Inquiry over MPI by a rank that has waited long in an operation: which ranks have entered it. Ranks send
+// each other the operations that they have entered. So those that have diverged are found while the operation
+// hangs, and those that do not come are known. A rank answers whenever it advances: at once if it has entered
+// the operation, else as soon as it does. Not thread-safe.
 #pragma once
 #include <mpi.h>
 

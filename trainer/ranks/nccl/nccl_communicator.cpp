@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kEndLimit_s = 10;  // for each of NCCL's steps
 
-// What ranks tell each other of their GPUs.
+// Description of a rank's GPU, which ranks exchange.
 struct Gpu {
   char host[64] = {};
   char name[64] = {};

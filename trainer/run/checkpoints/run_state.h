@@ -1,5 +1,5 @@
-// Where a run stands between two steps: with policy and optimizer, all that decides how it goes on. Random
-// draws are keyed by seed, phase and step, so there is no generator's state to keep.
+// State of a run between two steps: with policy and optimizer, all that decides how it goes on. Random draws
+// are keyed by seed, phase and step, so there is no generator's state to keep.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,6 +1,6 @@
-// What of a run's layout follows from the memory of its GPUs: how far training is divided among ranks, what a
-// backward pass computes again, and how large the key/value cache is. Both phases of a rank, generation and
-// updates, count against one budget. Plain values and pure functions; thread-safe.
+// Plan of the parts of a run's layout that follow from its GPUs' memory. They are how far training is divided
+// among ranks, what a backward pass recomputes, and how large the key/value cache is. Both phases of a rank,
+// generation and updates, count against one budget. Plain values and pure functions; thread-safe.
 #pragma once
 #include <cstdint>
 #include <optional>

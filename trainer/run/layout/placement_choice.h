@@ -1,5 +1,6 @@
-// How `trainer.placement: auto` chooses: what a step would take with each number of ranks that only generate,
-// by what the first steps took with ranks that do both. Pure functions; thread-safe.
+// Choice of the placement under `trainer.placement: auto`. It forecasts the time of a step with each number
+// of ranks that only generate, from the times of the first steps with ranks that do both. Pure functions;
+// thread-safe.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// How a run is laid out over ranks and memory, as its file says. Plain values; thread-safe.
+// Settings of a run's layout over ranks and memory, as its file says. Plain values; thread-safe.
 #pragma once
 #include <cstdint>
 #include <optional>

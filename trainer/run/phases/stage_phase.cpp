@@ -243,7 +243,7 @@ class StagePhase : public Phase {
     try {
       collector_->share(std::move(generated), shared);
     } catch (const SharedError& error) {
-      // Mostly an update that destroyed the policy and did not show it: what it was made of tells more.
+      // Mostly an update that destroyed the policy and did not show it: its inputs say more.
       if (latest_step_ == 0) throw;  // not latest_.empty(): a rank without a share keeps that, too
       throw SharedError(concat(name(), " step ", step, ": ", error.what(), " ", keep_batch()), error.code());
     }

@@ -1,5 +1,5 @@
-// What a machine is, for a person who compares runs: processor, GPUs, system. Read from files of the kernel,
-// so that no driver is needed.
+// Description of a machine for a person who compares runs: processor, GPUs, system. Read from files of the
+// kernel, so that no driver is needed.
 #pragma once
 #include <filesystem>
 #include <map>

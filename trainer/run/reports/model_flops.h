@@ -22,7 +22,7 @@ double training_flops(const PolicyConfig& config, bool frozen, double rows, doub
 // Peak of dense bf16 products by the name that the driver gives a GPU, as published in NVIDIA's data sheets;
 // none for others.
 std::optional<double> peak_bf16_flops(const std::string& gpu);
-// Name of this host's GPUs as the driver tells it; empty if there are none or of several kinds.
+// Name of this host's GPUs as the driver reports it; empty if there are none or of several kinds.
 std::string gpu_name();
 
 }  // namespace bicrl

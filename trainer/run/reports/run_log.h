@@ -1,5 +1,4 @@
-// What a run leaves behind of its steps: the line on the terminal and the append-only files of the run
-// directory.
+// Log of a run's steps: the line on the terminal and the append-only files of the run directory.
 //   metrics.jsonl    an entry per step; keys that end with _seconds, _per_second, _peak_bytes, _mfu or _queue
 //                    are times and loads and differ between equal runs, all others do not
 //   responses.jsonl  an entry per stage step with every response's task, verdict key, reward and advantage

@@ -1,4 +1,4 @@
-// What one training step reports: on the terminal as one line, in metrics.jsonl as one entry.
+// Metrics that one training step reports: on the terminal as one line, in metrics.jsonl as one entry.
 #pragma once
 #include <array>
 #include <cstdint>

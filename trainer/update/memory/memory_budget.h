@@ -1,5 +1,5 @@
-// What one training rank needs in all, item by item, at the two moments at which it needs most: within a
-// pass, and while it generates. On GPUs it counts tensors: the driver's and NCCL's own memory, and what the
+// Memory budget of one training rank, item by item, at the two moments at which it needs most: within a pass,
+// and while it generates. On GPUs it counts tensors: the driver's and NCCL's own memory, and what the
 // allocator keeps unused, come on top. Plain values and pure functions; thread-safe.
 #pragma once
 #include <cstdint>

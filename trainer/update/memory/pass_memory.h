@@ -1,7 +1,7 @@
-// How much memory one pass of a policy over a pack takes beside parameters and what the store keeps with
-// them: activations, attention, the head's logits, gradients on their way. Each way of running a pass has its
-// own figures. Those of torch's operators are the sums of the tensors that policy/transformer.cpp,
-// packed_attention.cpp, operator_pass.cpp and gradient_buckets.cpp have at one time;
+// Estimate of the memory that one pass of a policy over a pack takes beside parameters and what the store
+// keeps with them. It counts activations, attention, the head's logits, and gradients on their way. Each way
+// of running a pass has its own figures. Those of torch's operators are the sums of the tensors that
+// policy/transformer.cpp, packed_attention.cpp, operator_pass.cpp and gradient_buckets.cpp have at one time;
 // tests/trainer/update/test_pass_memory.cpp compares them with what an allocator counts. Plain values;
 // thread-safe.
 #pragma once

@@ -1,5 +1,6 @@
-// How much memory training takes for a policy's parameters on each rank, and a checkpoint's copy on its host.
-// What depends on the work is not part of it: memory_budget.h has all of it. Plain values; thread-safe.
+// Estimate of the memory that training takes for a policy's parameters on each rank, and of a checkpoint's
+// copy on its host. Memory that depends on the work is not part of it: memory_budget.h has all of it. Plain
+// values; thread-safe.
 #pragma once
 #include <c10/core/DeviceType.h>
 #include <c10/core/ScalarType.h>

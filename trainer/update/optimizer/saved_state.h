@@ -21,8 +21,8 @@ class SavedState {
     Forget forget;      // may be null
   };
 
-  // `forget` is told of what has been read of the values: for those that lie in a file's pages, which need
-  // not stay in memory.
+  // `forget` is called with each part of the values that has been read: for those that lie in a file's pages,
+  // which need not stay in memory.
   void add(const std::string& name, at::Tensor values, int64_t begin = 0, Forget forget = nullptr);
   void add_counter(const std::string& name, int64_t value);
   void remove(const std::string& name) { tensors_.erase(name); }

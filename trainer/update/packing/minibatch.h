@@ -1,6 +1,6 @@
-// Which responses make an update together. All ranks know of every response of a step and deal them out by
-// the same draw, so that what a minibatch holds does not depend on the number of ranks. Pure functions;
-// thread-safe.
+// Division of a step's responses into minibatches, each of which makes an update. All ranks know of every
+// response of a step and deal them out by the same draw, so that the contents of a minibatch do not depend on
+// the number of ranks. Pure functions; thread-safe.
 #pragma once
 #include <cstdint>
 #include <functional>

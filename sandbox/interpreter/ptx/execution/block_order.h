@@ -1,4 +1,4 @@
-// Which block of a launch begins when: a secret permutation of their numbers.
+// Order in which the blocks of a launch begin: a secret permutation of their numbers.
 #pragma once
 #include <cstdint>
 

@@ -94,7 +94,8 @@ Grid::Grid(const Kernel& kernel, LoadedModule& module, DeviceMemory& memory, con
   if (memory.has_shadows()) parameter_shadows_.assign(parameters_.size(), 0);
   const bool strong = std::any_of(kernel.operations.begin(), kernel.operations.end(),
                                   [](const Operation& op) { return op.order.strong; });
-  // What plain accesses tell another thread is found as races are; of them it is enough to try some launches.
+  // Values that plain accesses pass to another thread are found as races are; of them it is enough to try
+  // some launches.
   order_.warps_apart &= strong || (!kernel.shared.empty() && order_.seed % kTriedLaunches == 0);
   disturbs_ = order_.warps_apart && strong;
 }

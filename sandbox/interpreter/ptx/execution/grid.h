@@ -63,7 +63,7 @@ struct RunLimits {
 // Who runs before whom, where nothing in the kernel says so.
 struct RunOrder {
   uint64_t seed = 0;  // 0: blocks as they are numbered
-  // Of a kernel whose threads can tell each other something: those of a block run in parts of whole warps
+  // Of a kernel whose threads can communicate: those of a block run in parts of whole warps
   // that the seed cuts, and take turns of a few operations; and before atomic and volatile accesses others go
   // first. Otherwise 256 threads go side by side, and blocks one after the other, as far as they can.
   bool warps_apart = false;

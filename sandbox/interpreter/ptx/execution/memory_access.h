@@ -1,5 +1,5 @@
-// Where the addresses of a memory operation lead: checked to the byte, and turned into offsets within memory
-// of this process. For loads, stores and atomics.
+// Address translation of memory operations: checked to the byte, and turned into offsets within memory of
+// this process. For loads, stores and atomics.
 #pragma once
 #include <cstdint>
 

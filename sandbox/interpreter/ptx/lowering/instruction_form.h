@@ -1,5 +1,5 @@
-// What the modifiers and operands of an instruction say. Internal to lower_*.cpp; pure functions, which throw
-// Unsupported if they say what the interpreter does not have.
+// Parser of the modifiers and operands of an instruction. Internal to lower_*.cpp; pure functions, which
+// throw Unsupported for a form that the interpreter does not have.
 #pragma once
 #include <array>
 #include <string_view>

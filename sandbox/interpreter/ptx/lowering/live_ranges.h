@@ -1,4 +1,4 @@
-// Where in a function's text the values of its registers are needed. Pure function.
+// Live ranges of the registers in a function's text. Pure function.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -18,7 +18,7 @@ struct LiveRange {
 };
 
 // One for each register. In time and memory linear in the instructions, plus, for each register that is live
-// across blocks, the blocks that it is live in: a bounded number of these all told, beyond which registers
+// across blocks, the blocks that it is live in: a bounded number of these in all, beyond which registers
 // that may be read before they are written are taken to be that.
 std::vector<LiveRange> find_live_ranges(const Function& function, const ControlFlow& flow);
 

@@ -1,4 +1,4 @@
-// Which operands of an instruction are written and which are read. Pure functions.
+// Roles of an instruction's operands: which are written and which are read. Pure functions.
 #pragma once
 #include <cstdint>
 

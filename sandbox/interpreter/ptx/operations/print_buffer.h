@@ -1,5 +1,5 @@
-// What the threads of a grid print: a text up to a limit. What does not fit any more is counted. A plain
-// value.
+// Output buffer of the prints of a grid's threads: a text up to a limit. Bytes that do not fit any more are
+// counted. A plain value.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -11,7 +11,7 @@ void print(WarpGroup& warp_group, const Operation& op);
 
 // __assertfail(message, file, line, function, bytes of a character): ends the launch and says which assertion
 // failed where. Its texts are those that the module has from the start, and not what memory holds by now, so
-// that no data can be told that way.
+// that no data can be leaked that way.
 void fail_assertion(WarpGroup& warp_group, const Operation& op);
 
 }  // namespace bicrl::ptx

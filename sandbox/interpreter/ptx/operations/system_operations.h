@@ -1,4 +1,4 @@
-// What a kernel asks of the system: clocks, sleep, traps, and the functions that the device runtime has.
+// System operations of a kernel: clocks, sleep, traps, and the functions that the device runtime has.
 // Handlers of Operation.
 #pragma once
 #include <string_view>

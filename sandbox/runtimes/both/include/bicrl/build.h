@@ -1,4 +1,4 @@
-// What an extension's build defines before its text begins: versions, and guards of headers that
+// Macros that an extension's build defines before its text begins: versions, and guards of headers that
 // torch/extension.h brings. `#if` lines ask for them, and a text must mean the same here.
 #pragma once
 

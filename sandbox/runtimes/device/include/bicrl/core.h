@@ -1,4 +1,4 @@
-// What nearly every text or header of the shim needs of the C++ library.
+// Core of the C++ library that nearly every text or header of the shim needs.
 #pragma once
 #include "bicrl/integers.h"
 

@@ -1,5 +1,5 @@
-// How Python reaches the candidate's functions: wrappers that convert tagged values as pybind11 converts
-// objects.
+// Bindings by which Python reaches the candidate's functions: wrappers that convert tagged values as pybind11
+// converts objects.
 #pragma once
 #include "bicrl/tensor.h"
 

@@ -1,5 +1,5 @@
-// What device code sees, as far as it is left in host code: functions for both sides, lambdas, bodies that
-// come out of macros. It compiles; what only a device can do raises a fault when it runs here.
+// Device built-ins as far as device code is left in host code: functions for both sides, lambdas, bodies that
+// come out of macros. It compiles; an operation that only a device can do raises a fault when it runs here.
 #pragma once
 #include "bicrl/math.h"
 #include "bicrl/vectors.h"
