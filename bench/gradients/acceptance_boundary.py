@@ -1,6 +1,6 @@
 """How much of the gradient of a smoothed expected reward no score sees: the boundary term of decision 0131.
 
-    python3 bench/gradients/acceptance_boundary.py [--samples 20000] [--policies 8]
+    python3 bench/gradients/acceptance_boundary.py [--samples 20000] [--policies 8] [--rules dynamic,static,entropy_bounded]
 
 Enumerates small random policies (a table of logits per context of a block, a random reward per response), so that the
 expected reward J(w) is known exactly. Smoothed over weights w + sigma e it has the gradient E[(J(w + sigma e) - J(w - sigma e)) e] / 2 sigma.
@@ -15,6 +15,10 @@ torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
 
 
+# Threshold of confidences, bound of a sum of entropies in nats: the product's defaults.
+BOUNDS = {"dynamic": 0.9, "static": None, "entropy_bounded": 0.35}
+
+
 class Policies:
     """The contexts of a block of `b` positions over `v` ids; the id `v` is MASK."""
 
@@ -27,9 +31,18 @@ class Policies:
         self.logits = torch.randn(len(self.contexts), b, v, generator=generator)
         self.rewards = torch.rand((v,) * b, generator=generator)
 
+    def accepted_by_entropy(self, probabilities):
+        """Of masked positions, from the lowest entropy on while their sum stays within the bound; one at least. [samples, masked]"""
+        entropy = -(probabilities * probabilities.log()).sum(2)
+        order = entropy.argsort(dim=1, stable=True)
+        within = entropy.gather(1, order).cumsum(1) <= self.threshold
+        within[:, 0] = True
+        return torch.zeros_like(within).scatter(1, order, within)
+
     def steps(self, context, probabilities, values):
         """Of every combination of draws: its probability, that of each draw, which are accepted, and the value behind; all [samples, ..]."""
         masked = [i for i in range(self.b) if context[i] == self.v]
+        by_entropy = self.accepted_by_entropy(probabilities[:, masked].detach()) if self.rule == "entropy_bounded" else None
         for draws in itertools.product(range(self.v), repeat=len(masked)):
             drawn = torch.stack([probabilities[:, i, x] for i, x in zip(masked, draws)], 1)
             confidence = drawn.detach()
@@ -37,6 +50,8 @@ class Policies:
             if self.rule == "dynamic":
                 sure = confidence > self.threshold
                 accepted = torch.where(sure.any(1, keepdim=True), sure, best)
+            elif self.rule == "entropy_bounded":
+                accepted = by_entropy
             else:
                 accepted = best
             behind = torch.zeros(len(confidence))
@@ -99,12 +114,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=20000)
     parser.add_argument("--policies", type=int, default=8)
+    parser.add_argument("--rules", type=lambda text: text.split(","), default=list(BOUNDS))
     options = parser.parse_args()
     print("rule, ids, scale, sigma | cosine of scores to the smoothed gradient: least, mean | of trace: least, mean | of the smoothed gradient's halves: least")
-    for rule, ids, scale, sigma in (("dynamic", 3, 3.0, 0.3), ("dynamic", 3, 3.0, 0.1), ("dynamic", 3, 1.0, 0.3), ("static", 3, 2.0, 0.3), ("static", 3, 2.0, 0.1)):
+    cases = (("dynamic", 3, 3.0, 0.3), ("dynamic", 3, 3.0, 0.1), ("dynamic", 3, 1.0, 0.3), ("static", 3, 2.0, 0.3), ("static", 3, 2.0, 0.1),
+             ("entropy_bounded", 3, 3.0, 0.3), ("entropy_bounded", 3, 3.0, 0.1), ("entropy_bounded", 3, 2.0, 0.3))
+    for rule, ids, scale, sigma in cases:
+        if rule not in options.rules:
+            continue
         seen, published, halves = [], [], []
         for seed in range(options.policies):
-            policies = Policies(2, ids, rule, 0.9, seed)
+            policies = Policies(2, ids, rule, BOUNDS[rule], seed)
             policies.logits *= scale
             one, other = (gradients(policies, sigma, options.samples // 2, 2 * seed + half) for half in (0, 1))
             smoothed, scores, trace = (a + b for a, b in zip(one, other))
