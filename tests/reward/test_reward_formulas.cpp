@@ -8,32 +8,14 @@
 
 #include "common/rng.h"
 #include "reward/reward_rule.h"
+#include "tests/reward/verdicts.h"
 
 using namespace bicrl;
+using namespace bicrl::testing;
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-Verdict graded(bool correct, int passed, int trials) {
-  Verdict v;
-  v.outcome = Outcome::kGraded;
-  v.compiled = true;
-  v.correct = correct;
-  v.fault_class = correct ? "" : "wrong_value";
-  v.trials = trials;
-  v.trials_passed = passed;
-  return v;
-}
-
-Verdict timed(double over_eager, double over_torch_compile = 0) {
-  Verdict v = graded(true, 5, 5);
-  v.candidate_ms = 2;
-  v.eager_ms = 2 * over_eager;
-  v.torch_compile_ms = 2 * over_torch_compile;
-  v.clock = "measured";
-  return v;
-}
 
 Verdict fault(const std::string& fault_class) {
   Verdict v;
@@ -43,19 +25,8 @@ Verdict fault(const std::string& fault_class) {
 }
 
 // For stored verdicts, which may hold figures that only some verifiers report.
-RewardFunction rule(const std::string& yaml) {
-  return RewardFunction::from_text(yaml, "reward.yaml", VerdictOrigin::kStored);
-}
-double value(const RewardFunction& f, const Verdict& v) { return f.evaluate(v, false).value; }
-
-std::string refusal(const std::string& yaml) {
-  try {
-    rule(yaml);
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "accepted";
-}
+RewardFunction rule(const std::string& yaml) { return rule_of(yaml, VerdictOrigin::kStored); }
+std::string refusal(const std::string& yaml) { return refusal_of(yaml, VerdictOrigin::kStored); }
 
 // One of each rule, with other than the default parameters, too.
 const char* const kRules[] = {
@@ -114,33 +85,33 @@ TEST_CASE("progress: the step that a program has come to") {
     Verdict v = fault(fault_class);
     v.reached = reached;
     v.compiled = reached != "extract" && reached != "compile";
-    return value(progress, v);
+    return value_of(progress, v);
   };
   CHECK(failed_in("extract", "extract") == 0);
   CHECK(failed_in("compile", "compile") == 0.05);
   CHECK(failed_in("record", "record") == 0.1);
   CHECK(failed_in("run", "illegal_access") == 0.15);
-  CHECK(value(progress, graded(false, 0, 5)) == 0.2);
-  CHECK(value(progress, graded(false, 4, 5)) == 0.2);
-  CHECK(value(progress, graded(true, 5, 5)) == 1);
+  CHECK(value_of(progress, graded(false, 0, 5)) == 0.2);
+  CHECK(value_of(progress, graded(false, 4, 5)) == 0.2);
+  CHECK(value_of(progress, graded(true, 5, 5)) == 1);
   // A fault behind the comparison takes no step back.
   CHECK(failed_in("time", "illegal_access") == 0.2);
   Verdict without_registers = fault("launch");
   without_registers.reached = "run";
   without_registers.compiled = true;
   without_registers.trials_passed = without_registers.trials = 5;
-  CHECK(value(progress, without_registers) == 0.2);
+  CHECK(value_of(progress, without_registers) == 0.2);
   // Python that raises before it compiles anything has come less far than a program that does not compile.
   Verdict raised = fault("record");
   raised.reached = "record";
-  CHECK(value(progress, raised) == 0);
+  CHECK(value_of(progress, raised) == 0);
   // What only seems to answer comes to no step.
   for (const char* fault_class :
        {"framework_fallback", "dead_kernel", "protocol", "library_call", "host_read"})
     CHECK(failed_in("run", fault_class) == 0);
   Verdict unconfirmed = graded(false, 5, 5);
   unconfirmed.fault_class = "unconfirmed";
-  CHECK(value(progress, unconfirmed) == 0);
+  CHECK(value_of(progress, unconfirmed) == 0);
   CHECK(progress.evaluate(graded(true, 5, 5), false).terms == std::vector<RewardTerm>{{"progress", 1}});
   CHECK_THAT(refusal("rule: progress\ncompiled: 0.01"),
              ContainsSubstring("must not be less than 'extracted'"));
@@ -151,21 +122,21 @@ TEST_CASE("milestone: the steps of CUDA Agent") {
   const RewardFunction milestone = rule("rule: milestone\nfaster_than_both: 3");
   CHECK(milestone.uses_times());
   for (const char* fault_class : {"compile", "illegal_access", "framework_fallback", "protocol"})
-    CHECK(value(milestone, fault(fault_class)) == -1);
-  CHECK(value(milestone, graded(false, 4, 5)) == -1);
-  CHECK(value(milestone, graded(true, 5, 5)) == 1);
-  CHECK(value(milestone, timed(1.04, 9)) == 1);
-  CHECK(value(milestone, timed(1.05, 9)) == 1);  // by more than 5 %
-  CHECK(value(milestone, timed(1.06, 0)) == 2);  // torch.compile not measured
-  CHECK(value(milestone, timed(1.06, 1.05)) == 2);
-  CHECK(value(milestone, timed(1.06, 1.06)) == 3);
-  CHECK(value(milestone, timed(100, 100)) == 3);
-  CHECK(value(milestone, timed(0.9, 2)) == 1);  // the last step includes the one before
+    CHECK(value_of(milestone, fault(fault_class)) == -1);
+  CHECK(value_of(milestone, graded(false, 4, 5)) == -1);
+  CHECK(value_of(milestone, graded(true, 5, 5)) == 1);
+  CHECK(value_of(milestone, timed(1.04, 9)) == 1);
+  CHECK(value_of(milestone, timed(1.05, 9)) == 1);  // by more than 5 %
+  CHECK(value_of(milestone, timed(1.06, 0)) == 2);  // torch.compile not measured
+  CHECK(value_of(milestone, timed(1.06, 1.05)) == 2);
+  CHECK(value_of(milestone, timed(1.06, 1.06)) == 3);
+  CHECK(value_of(milestone, timed(100, 100)) == 3);
+  CHECK(value_of(milestone, timed(0.9, 2)) == 1);  // the last step includes the one before
   CHECK(milestone.evaluate(timed(2, 2), false).terms ==
         std::vector<RewardTerm>{{"correct", 1}, {"faster_than_eager", 1}, {"faster_than_both", 1}});
   // Unless the file says what it is worth, the last step is none, and one that is worth nothing is no term.
   const RewardFunction two_steps = rule("rule: milestone");
-  CHECK(value(two_steps, timed(2, 2)) == 2);
+  CHECK(value_of(two_steps, timed(2, 2)) == 2);
   CHECK(two_steps.evaluate(timed(2, 2), false).terms ==
         std::vector<RewardTerm>{{"correct", 1}, {"faster_than_eager", 1}});
   CHECK_FALSE(rule("rule: milestone\nfaster_than_eager: 1").uses_times());
@@ -173,43 +144,43 @@ TEST_CASE("milestone: the steps of CUDA Agent") {
 
 TEST_CASE("profile: correctness and capped speed-up") {
   const RewardFunction profile = rule("rule: profile");
-  CHECK(value(profile, timed(2)) == 1 + 2);
-  CHECK(value(profile, timed(7)) == 1 + 3);
-  CHECK(value(profile, timed(0.4)) == Approx(1 + 0.4));
-  CHECK(value(profile, graded(true, 5, 5)) == 1);  // not timed
-  CHECK(value(profile, graded(false, 4, 5)) == 0);
+  CHECK(value_of(profile, timed(2)) == 1 + 2);
+  CHECK(value_of(profile, timed(7)) == 1 + 3);
+  CHECK(value_of(profile, timed(0.4)) == Approx(1 + 0.4));
+  CHECK(value_of(profile, graded(true, 5, 5)) == 1);  // not timed
+  CHECK(value_of(profile, graded(false, 4, 5)) == 0);
   Verdict incorrect = timed(3);
   incorrect.correct = false;
-  CHECK(value(profile, incorrect) == 0);
-  CHECK(value(rule("rule: profile\nmin_speedup: 1.05"), timed(1.04)) == 1);
+  CHECK(value_of(profile, incorrect) == 0);
+  CHECK(value_of(rule("rule: profile\nmin_speedup: 1.05"), timed(1.04)) == 1);
   CHECK(profile.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"correct", 1}, {"speedup", 2}});
 }
 
 TEST_CASE("pass_rate: MusaCoder's graded correctness below zero") {
   const RewardFunction pass_rate = rule("rule: pass_rate");
   CHECK_FALSE(pass_rate.uses_times());
-  CHECK(value(pass_rate, fault("extract")) == -1);
-  CHECK(value(pass_rate, fault("framework_fallback")) == -1);
-  CHECK(value(pass_rate, graded(false, 0, 5)) == -1);
-  CHECK(value(pass_rate, graded(false, 1, 5)) == Approx(-0.4));
-  CHECK(value(pass_rate, graded(false, 4, 5)) == Approx(-0.1));
-  CHECK(value(pass_rate, timed(5)) == 1);
+  CHECK(value_of(pass_rate, fault("extract")) == -1);
+  CHECK(value_of(pass_rate, fault("framework_fallback")) == -1);
+  CHECK(value_of(pass_rate, graded(false, 0, 5)) == -1);
+  CHECK(value_of(pass_rate, graded(false, 1, 5)) == Approx(-0.4));
+  CHECK(value_of(pass_rate, graded(false, 4, 5)) == Approx(-0.1));
+  CHECK(value_of(pass_rate, timed(5)) == 1);
   // Right in all trials and refused nevertheless: it differed between runs, or no kernel made the answer.
   Verdict unstable = graded(false, 5, 5);
   unstable.fault_class = "nondeterministic";
-  CHECK(value(pass_rate, unstable) == -1);
+  CHECK(value_of(pass_rate, unstable) == -1);
   Verdict dead = fault("dead_kernel");
   dead.trials = 5;
   dead.trials_passed = 3;
-  CHECK(value(pass_rate, dead) == -1);
+  CHECK(value_of(pass_rate, dead) == -1);
 
   const RewardFunction fast = rule("rule: pass_rate\nspeedup_weight: 0.5\nmax_gain: 2");
   CHECK(fast.uses_times());
-  CHECK(value(fast, timed(2)) == 1.5);
-  CHECK(value(fast, timed(9)) == 2);
-  CHECK(value(fast, timed(1.09)) == 1);  // within the noise
-  CHECK(value(fast, timed(0.2)) == 1);
-  CHECK(value(fast, graded(false, 1, 2)) == -0.25);
+  CHECK(value_of(fast, timed(2)) == 1.5);
+  CHECK(value_of(fast, timed(9)) == 2);
+  CHECK(value_of(fast, timed(1.09)) == 1);  // within the noise
+  CHECK(value_of(fast, timed(0.2)) == 1);
+  CHECK(value_of(fast, graded(false, 1, 2)) == -0.25);
   CHECK(fast.evaluate(timed(2), false).terms ==
         std::vector<RewardTerm>{{"pass_rate", 1}, {"speedup_gain", 0.5}});
 }
@@ -226,8 +197,8 @@ TEST_CASE("composite: the weighted sum, part by part") {
                                                                              {"speedup.correct", 0},
                                                                              {"speedup.speedup", 0.5},
                                                                              {"bonus.correct", 10}});
-  CHECK(value(composite, timed(2)) == 12.5);
-  CHECK(value(composite, graded(false, 1, 2)) == 2 * -0.25);
+  CHECK(value_of(composite, timed(2)) == 12.5);
+  CHECK(value_of(composite, graded(false, 1, 2)) == 2 * -0.25);
   // A part without weight asks for no measurement.
   CHECK_FALSE(rule("rule: composite\nrules:\n  - rule: binary\n  - {rule: speedup, weight: 0}").uses_times());
 }
@@ -245,7 +216,7 @@ TEST_CASE("a composite of one rule with weight 1 is that rule") {
     CHECK(wrapped.uses_times() == alone.uses_times());
     for (int i = 0; i < 300; ++i) {
       const Verdict verdict = any_verdict(random);
-      CHECK(value(wrapped, verdict) == value(alone, verdict));
+      CHECK(value_of(wrapped, verdict) == value_of(alone, verdict));
     }
   }
 }
@@ -287,7 +258,7 @@ TEST_CASE("extreme parameters cannot make a reward overflow") {
       "rule: composite\nrules:\n"
       "  - {rule: speedup, weight: 1e6, correct: 1e6, speedup_weight: 1e6, max_speedup: 1e6}\n"
       "  - {rule: binary, weight: 1e6, correct: 1e6}\n";
-  CHECK(std::isfinite(value(rule(largest), best)));
+  CHECK(std::isfinite(value_of(rule(largest), best)));
   CHECK_THAT(refusal("rule: binary\ncorrect: 1e7"), ContainsSubstring("reward.yaml:2: correct: expected"));
   CHECK_THAT(refusal("rule: binary\ntruncated: penalise\ntruncated_value: -1e7"),
              ContainsSubstring("reward.yaml:3: truncated_value: expected"));
@@ -306,17 +277,18 @@ TEST_CASE("better programs never earn less") {
       correct.fault_class.clear();
       Verdict incorrect = correct;
       incorrect.correct = false;
-      CHECK(value(function, correct) >= value(function, incorrect));
-      CHECK(value(function, correct) >= value(function, fault("compile")));
-      CHECK(value(function, incorrect) >= value(function, fault("compile")));
+      CHECK(value_of(function, correct) >= value_of(function, incorrect));
+      CHECK(value_of(function, correct) >= value_of(function, fault("compile")));
+      CHECK(value_of(function, incorrect) >= value_of(function, fault("compile")));
       // More trials right, more speed.
       const int trials = 2 + static_cast<int>(random.below(6));
       const int passed = static_cast<int>(random.below(static_cast<uint64_t>(trials - 1)));
-      CHECK(value(function, graded(false, passed + 1, trials)) >=
-            value(function, graded(false, passed, trials)));
+      CHECK(value_of(function, graded(false, passed + 1, trials)) >=
+            value_of(function, graded(false, passed, trials)));
       const double slow = 4 * random.uniform(), more = 2 * random.uniform();
-      CHECK(value(function, timed(slow + more)) >= value(function, timed(slow)));
-      CHECK(value(function, timed(slow + more, slow + more)) >= value(function, timed(slow + more, slow)));
+      CHECK(value_of(function, timed(slow + more)) >= value_of(function, timed(slow)));
+      CHECK(value_of(function, timed(slow + more, slow + more)) >=
+            value_of(function, timed(slow + more, slow)));
     }
   }
 }

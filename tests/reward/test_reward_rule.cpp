@@ -1,4 +1,5 @@
 #include "reward/reward_rule.h"
+#include "tests/reward/verdicts.h"
 #include "tests/support/support.h"
 
 #include <catch2/catch_test_macros.hpp>
@@ -6,26 +7,10 @@
 #include <limits>
 
 using namespace bicrl;
+using namespace bicrl::testing;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-Verdict graded(bool correct) {
-  Verdict v;
-  v.outcome = Outcome::kGraded;
-  v.compiled = true;
-  v.correct = correct;
-  v.fault_class = correct ? "" : "wrong_value";
-  return v;
-}
-
-Verdict timed(double speedup) {
-  Verdict v = graded(true);
-  v.candidate_ms = 2;
-  v.eager_ms = 2 * speedup;
-  v.clock = "measured";
-  return v;
-}
 
 Verdict with_outcome(Outcome outcome) {
   Verdict v;
@@ -33,78 +18,63 @@ Verdict with_outcome(Outcome outcome) {
   return v;
 }
 
-RewardFunction rule(const std::string& yaml) { return RewardFunction::from_text(yaml, "reward.yaml"); }
-
-double value(const RewardFunction& function, const Verdict& verdict) {
-  return function.evaluate(verdict, false).value;
-}
-
-std::string refusal(const std::string& yaml) {
-  try {
-    rule(yaml);
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "accepted";
-}
-
 }  // namespace
 
 TEST_CASE("binary: 1 for correct, 0 for everything else") {
-  const RewardFunction binary = rule("rule: binary");
+  const RewardFunction binary = rule_of("rule: binary");
   CHECK(binary.rule_name() == "binary");
   CHECK_FALSE(binary.uses_times());
-  CHECK(value(binary, graded(true)) == 1);
-  CHECK(value(binary, timed(100)) == 1);
-  CHECK(value(binary, graded(false)) == 0);
-  CHECK(value(binary, with_outcome(Outcome::kCandidateFault)) == 0);
+  CHECK(value_of(binary, graded(true)) == 1);
+  CHECK(value_of(binary, timed(100)) == 1);
+  CHECK(value_of(binary, graded(false)) == 0);
+  CHECK(value_of(binary, with_outcome(Outcome::kCandidateFault)) == 0);
   // A verdict that contradicts itself earns nothing.
   Verdict contradictory = with_outcome(Outcome::kCandidateFault);
   contradictory.correct = true;
-  CHECK(value(binary, contradictory) == 0);
+  CHECK(value_of(binary, contradictory) == 0);
   const Reward reward = binary.evaluate(graded(true), false);
   CHECK(reward.terms == std::vector<RewardTerm>{{"correct", 1}});
   CHECK_FALSE(reward.masked);
 
   const RewardFunction other = RewardFunction::from_text("rule: binary\ncorrect: 2\nincorrect: -1",
                                                          "reward.yaml", VerdictOrigin::kStored);
-  CHECK(value(other, graded(true)) == 2);
-  CHECK(value(other, graded(false)) == -1);
+  CHECK(value_of(other, graded(true)) == 2);
+  CHECK(value_of(other, graded(false)) == -1);
 }
 
 TEST_CASE("speedup: a part for correctness and the capped speed-up above the margin") {
-  const RewardFunction speedup = rule("rule: speedup");
+  const RewardFunction speedup = rule_of("rule: speedup");
   CHECK(speedup.uses_times());
-  CHECK(value(speedup, timed(2)) == 2.3);
-  CHECK(value(speedup, timed(1.06)) == 0.3 + 1.06);
-  CHECK(value(speedup, timed(1.04)) == 0.3);
-  CHECK(value(speedup, timed(0.5)) == 0.3);
-  CHECK(value(speedup, timed(3)) == 3.3);
-  CHECK(value(speedup, timed(1000)) == 3.3);
-  CHECK(value(speedup, graded(true)) == 0.3);  // not timed
-  CHECK(value(speedup, graded(false)) == 0);
+  CHECK(value_of(speedup, timed(2)) == 2.3);
+  CHECK(value_of(speedup, timed(1.06)) == 0.3 + 1.06);
+  CHECK(value_of(speedup, timed(1.04)) == 0.3);
+  CHECK(value_of(speedup, timed(0.5)) == 0.3);
+  CHECK(value_of(speedup, timed(3)) == 3.3);
+  CHECK(value_of(speedup, timed(1000)) == 3.3);
+  CHECK(value_of(speedup, graded(true)) == 0.3);  // not timed
+  CHECK(value_of(speedup, graded(false)) == 0);
   Verdict incorrect_and_fast = timed(3);
   incorrect_and_fast.correct = false;
-  CHECK(value(speedup, incorrect_and_fast) == 0);
+  CHECK(value_of(speedup, incorrect_and_fast) == 0);
   CHECK(speedup.evaluate(timed(2), false).terms == std::vector<RewardTerm>{{"correct", 0.3}, {"speedup", 2}});
 }
 
 TEST_CASE("modelled times count where the file says so, and are named as such") {
   Verdict v = timed(2);
   v.clock = kModelClock;
-  const Reward reward = rule("rule: speedup\nclock: model").evaluate(v, false);
+  const Reward reward = rule_of("rule: speedup\nclock: model").evaluate(v, false);
   CHECK(reward.value == 2.3);
   CHECK(reward.terms == std::vector<RewardTerm>{{"correct", 0.3}, {"modelled_speedup", 2}});
   // A file that names no clock takes measured times alone, and one that names the model no others.
-  CHECK(value(rule("rule: speedup"), v) == 0.3);
-  CHECK(value(rule("rule: speedup\nclock: model"), timed(2)) == 0.3);
+  CHECK(value_of(rule_of("rule: speedup"), v) == 0.3);
+  CHECK(value_of(rule_of("rule: speedup\nclock: model"), timed(2)) == 0.3);
   v.torch_compile_ms = v.candidate_ms * 2;
-  CHECK(value(rule("rule: milestone\nclock: model\nfaster_than_both: 3"), v) == 3);
-  CHECK(value(rule("rule: profile\nclock: model"), v) == 3);
+  CHECK(value_of(rule_of("rule: milestone\nclock: model\nfaster_than_both: 3"), v) == 3);
+  CHECK(value_of(rule_of("rule: profile\nclock: model"), v) == 3);
 }
 
 TEST_CASE("impossible times earn no speed-up") {
-  const RewardFunction speedup = rule("rule: speedup");
+  const RewardFunction speedup = rule_of("rule: speedup");
   for (const auto& [candidate_ms, eager_ms] :
        std::vector<std::pair<double, double>>{{0, 1},
                                               {-1, 1},
@@ -118,16 +88,16 @@ TEST_CASE("impossible times earn no speed-up") {
     v.candidate_ms = candidate_ms;
     v.eager_ms = eager_ms;
     CAPTURE(candidate_ms, eager_ms);
-    CHECK(value(speedup, v) == 0.3);
+    CHECK(value_of(speedup, v) == 0.3);
   }
 }
 
 TEST_CASE("speed-up never lowers a reward") {
   const RewardFunction speedup =
-      rule("rule: speedup\nmin_speedup: 1.1\nmax_speedup: 2.5\nspeedup_weight: 0.5\ncorrect: 0.4");
+      rule_of("rule: speedup\nmin_speedup: 1.1\nmax_speedup: 2.5\nspeedup_weight: 0.5\ncorrect: 0.4");
   double last = 0;
   for (int i = 0; i < 400; ++i) {
-    const double now = value(speedup, timed(i * 0.01));
+    const double now = value_of(speedup, timed(i * 0.01));
     CHECK(now >= last);
     last = now;
   }
@@ -140,7 +110,7 @@ TEST_CASE("infrastructure outcomes are masked by every rule, never 0") {
       Verdict v = graded(true);  // whatever else the verdict says
       v.outcome = Outcome::kInfrastructure;
       const std::string parts = name == "composite" ? "\nrules: [{rule: binary}]" : "";
-      const Reward reward = rule("rule: " + name + parts + "\ntruncated: " + truncated).evaluate(v, false);
+      const Reward reward = rule_of("rule: " + name + parts + "\ntruncated: " + truncated).evaluate(v, false);
       CHECK(reward.masked);
       CHECK(reward.mask_reason == "infrastructure");
       CHECK(reward.terms.empty());
@@ -150,18 +120,18 @@ TEST_CASE("infrastructure outcomes are masked by every rule, never 0") {
 TEST_CASE("truncated responses follow their own policy") {
   const Verdict good = graded(true);
   const Verdict none;  // never asked for
-  const RewardFunction masking = rule("rule: binary");
+  const RewardFunction masking = rule_of("rule: binary");
   CHECK(masking.evaluate(none, true).masked);
   CHECK(masking.evaluate(good, true).mask_reason == "truncated");
   CHECK_FALSE(masking.needs_verdict(true));
   CHECK(masking.needs_verdict(false));
 
-  const RewardFunction scoring = rule("rule: binary\ntruncated: score");
+  const RewardFunction scoring = rule_of("rule: binary\ntruncated: score");
   CHECK(scoring.evaluate(good, true).value == 1);
   CHECK(scoring.evaluate(none, true).mask_reason == "infrastructure");
   CHECK(scoring.needs_verdict(true));
 
-  const RewardFunction penalising = rule("rule: binary\ntruncated: penalise\ntruncated_value: -0.5");
+  const RewardFunction penalising = rule_of("rule: binary\ntruncated: penalise\ntruncated_value: -0.5");
   CHECK(penalising.evaluate(good, true).value == -0.5);
   CHECK(penalising.evaluate(none, true).terms == std::vector<RewardTerm>{{"truncated", -0.5}});
   CHECK_FALSE(penalising.evaluate(none, true).masked);
@@ -172,22 +142,24 @@ TEST_CASE("truncated responses follow their own policy") {
 TEST_CASE("responses near their limit lose in proportion") {
   const Verdict good = graded(true);
   const std::string ramp = "rule: binary\nlength_ramp: {tokens: 8, penalty: 0.5}\ntruncated: ";
-  const RewardFunction scoring = rule(ramp + "score");
+  const RewardFunction scoring = rule_of(ramp + "score");
   for (const auto& [left, lost] : {std::pair{8, 0.0}, {100, 0.0}, {6, 0.125}, {4, 0.25}, {0, 0.5}})
     CHECK(scoring.evaluate(good, false, left).terms ==
           std::vector<RewardTerm>{{"correct", 1}, {"length", -lost}});
   CHECK(scoring.evaluate(good, false).value == 1);
   CHECK(scoring.evaluate(good, true, 0).value == 0.5);
   CHECK(scoring.evaluate(graded(false), false, 4).value == -0.25);
-  CHECK(rule(ramp + "mask").evaluate(good, true, 0).masked);
-  CHECK(rule(ramp + "penalise\ntruncated_value: -2").evaluate(good, true, 0).value == -2);
-  CHECK(rule("rule: binary").evaluate(good, false, 0).terms.size() == 1);
-  CHECK_THROWS_WITH(rule("rule: binary\nlength_ramp: {tokens: 8}"), ContainsSubstring("length_ramp.penalty"));
-  CHECK_THROWS_WITH(rule("rule: binary\nlength_ramp: {penalty: 1}"), ContainsSubstring("length_ramp.tokens"));
+  CHECK(rule_of(ramp + "mask").evaluate(good, true, 0).masked);
+  CHECK(rule_of(ramp + "penalise\ntruncated_value: -2").evaluate(good, true, 0).value == -2);
+  CHECK(rule_of("rule: binary").evaluate(good, false, 0).terms.size() == 1);
+  CHECK_THROWS_WITH(rule_of("rule: binary\nlength_ramp: {tokens: 8}"),
+                    ContainsSubstring("length_ramp.penalty"));
+  CHECK_THROWS_WITH(rule_of("rule: binary\nlength_ramp: {penalty: 1}"),
+                    ContainsSubstring("length_ramp.tokens"));
 }
 
 TEST_CASE("every rule has a floor under the deviation of a group, and a file may name another") {
-  const auto floor = [](const std::string& yaml) { return rule(yaml).min_deviation(); };
+  const auto floor = [](const std::string& yaml) { return rule_of(yaml).min_deviation(); };
   // Steps far apart need none.
   CHECK(floor("rule: binary") == 0);
   CHECK(floor("rule: milestone") == 0);
@@ -204,59 +176,60 @@ TEST_CASE("every rule has a floor under the deviation of a group, and a file may
   CHECK(floor("rule: binary\nmin_deviation: 0.25") == 0.25);
   CHECK(floor("rule: speedup\nmin_deviation: 0") == 0);
   CHECK(floor("rule: composite\nmin_deviation: 0.5\nrules:\n  - rule: speedup") == 0.5);
-  CHECK_THAT(rule("rule: speedup").resolved_yaml(), ContainsSubstring("min_deviation: 0.05\n"));
+  CHECK_THAT(rule_of("rule: speedup").resolved_yaml(), ContainsSubstring("min_deviation: 0.05\n"));
   // Above all a rule can ask for by itself, so that what is printed can be read.
-  const RewardFunction steep = rule(
+  const RewardFunction steep = rule_of(
       "rule: composite\nrules:\n"
       "  - {rule: speedup, weight: 1e6, speedup_weight: 1e6}\n"
       "  - {rule: profile, weight: 1e6, speedup_weight: 1e6}\n");
   CHECK(steep.min_deviation() == 1e11);
-  CHECK(rule(steep.resolved_yaml()).min_deviation() == 1e11);
+  CHECK(rule_of(steep.resolved_yaml()).min_deviation() == 1e11);
 
-  CHECK_THAT(refusal("rule: binary\nmin_deviation: -0.1"),
+  CHECK_THAT(refusal_of("rule: binary\nmin_deviation: -0.1"),
              ContainsSubstring("reward.yaml:2: min_deviation: expected a number"));
-  CHECK_THAT(refusal("rule: binary\nmin_deviation: .inf"), ContainsSubstring("reward.yaml:2: min_deviation"));
-  CHECK_THAT(refusal("rule: binary\nmin_deviaton: 0.1"), ContainsSubstring("did you mean min_deviation?"));
-  CHECK_THAT(refusal("rule: composite\nrules:\n  - rule: binary\n    min_deviation: 1"),
+  CHECK_THAT(refusal_of("rule: binary\nmin_deviation: .inf"),
+             ContainsSubstring("reward.yaml:2: min_deviation"));
+  CHECK_THAT(refusal_of("rule: binary\nmin_deviaton: 0.1"), ContainsSubstring("did you mean min_deviation?"));
+  CHECK_THAT(refusal_of("rule: composite\nrules:\n  - rule: binary\n    min_deviation: 1"),
              ContainsSubstring("reward.yaml:4: unknown key rules.0.min_deviation"));
 }
 
 TEST_CASE("a rule that pays the same for every program is refused") {
   for (const char* name : {"profile", "speedup"}) {
     const std::string start = concat("rule: ", name, "\ncorrect: 0\nspeedup_weight: ");
-    CHECK_THAT(refusal(start + "0"), ContainsSubstring("reward.yaml:2: correct: must be above 0, or"));
-    CHECK(value(rule(start + "1"), timed(2)) == 2);
+    CHECK_THAT(refusal_of(start + "0"), ContainsSubstring("reward.yaml:2: correct: must be above 0, or"));
+    CHECK(value_of(rule_of(start + "1"), timed(2)) == 2);
   }
   const std::string flat = "rule: pass_rate\nfailed: 1\npartial_base: 1\npartial_weight: 0\ncorrect: 1";
-  CHECK_THAT(refusal(flat), ContainsSubstring("reward.yaml:2: failed: must be less than 'correct', or"));
-  CHECK(value(rule(flat + "\nspeedup_weight: 1"), timed(2)) == 2);
-  CHECK_THAT(refusal("rule: composite\nrules: [{rule: profile, correct: 0, speedup_weight: 0}]"),
+  CHECK_THAT(refusal_of(flat), ContainsSubstring("reward.yaml:2: failed: must be less than 'correct', or"));
+  CHECK(value_of(rule_of(flat + "\nspeedup_weight: 1"), timed(2)) == 2);
+  CHECK_THAT(refusal_of("rule: composite\nrules: [{rule: profile, correct: 0, speedup_weight: 0}]"),
              ContainsSubstring("correct: must be above 0, or"));
 }
 
 TEST_CASE("unknown rules and parameters are refused with their place") {
-  CHECK_THAT(refusal("rule: binery"),
+  CHECK_THAT(refusal_of("rule: binery"),
              ContainsSubstring("reward.yaml:1: rule: expected one of binary, composite, milestone, "
                                "pass_rate, profile, progress, speedup") &&
                  ContainsSubstring("did you mean binary?"));
-  CHECK_THAT(refusal(""), ContainsSubstring("rule: is required and missing"));
-  CHECK_THAT(refusal("rule: binary\ncorect: 1"),
+  CHECK_THAT(refusal_of(""), ContainsSubstring("rule: is required and missing"));
+  CHECK_THAT(refusal_of("rule: binary\ncorect: 1"),
              ContainsSubstring("reward.yaml:2: unknown key corect; did you mean correct?"));
-  CHECK_THAT(refusal("rule: binary\nmax_speedup: 3"),
+  CHECK_THAT(refusal_of("rule: binary\nmax_speedup: 3"),
              ContainsSubstring("reward.yaml:2: unknown key max_speedup"));
-  CHECK_THAT(refusal("rule: binary\nincorrect: 1"),
+  CHECK_THAT(refusal_of("rule: binary\nincorrect: 1"),
              ContainsSubstring("reward.yaml:2: incorrect: must be less than 'correct'"));
   for (const char* rule : {"binary", "milestone"})
-    CHECK_THAT(refusal(concat("rule: ", rule, "\nwrong: -1")),
+    CHECK_THAT(refusal_of(concat("rule: ", rule, "\nwrong: -1")),
                ContainsSubstring("reward.yaml:2: unknown key wrong; it is called incorrect now"));
-  CHECK_THAT(refusal("rule: binary\ncorrect: .inf"),
+  CHECK_THAT(refusal_of("rule: binary\ncorrect: .inf"),
              ContainsSubstring("reward.yaml:2: correct: expected a number"));
-  CHECK_THAT(refusal("rule: speedup\nmax_speedup: 1"),
+  CHECK_THAT(refusal_of("rule: speedup\nmax_speedup: 1"),
              ContainsSubstring("must not be less than 'min_speedup'"));
-  CHECK_THAT(refusal("rule: speedup\ncorrect: -1"), ContainsSubstring("expected a number"));
-  CHECK_THAT(refusal("rule: binary\ntruncated: drop"),
+  CHECK_THAT(refusal_of("rule: speedup\ncorrect: -1"), ContainsSubstring("expected a number"));
+  CHECK_THAT(refusal_of("rule: binary\ntruncated: drop"),
              ContainsSubstring("expected one of score, mask, penalise"));
-  CHECK_THAT(refusal("rule: binary\ntruncated_value: 1"),
+  CHECK_THAT(refusal_of("rule: binary\ntruncated_value: 1"),
              ContainsSubstring("counts only with 'truncated: penalise'"));
 }
 
