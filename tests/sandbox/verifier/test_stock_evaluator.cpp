@@ -12,7 +12,9 @@
 #include <thread>
 
 #include "sandbox/gpu/gpu_box.h"
+#include "tests/sandbox/oracle/oracle_support.h"
 #include "tests/sandbox/service/service_support.h"
+#include "tests/support/support.h"
 
 namespace bicrl {
 namespace {
@@ -39,7 +41,7 @@ def get_init_inputs():
 )";
 
 // A right program, but for what `forward` returns.
-std::string program(const std::string& forward, const std::string& before = "") {
+std::string stock_program(const std::string& forward, const std::string& before = "") {
   return before + R"(
 import torch
 import torch.nn as nn
@@ -63,16 +65,12 @@ StockOptions on_host(const std::string& precision = "fp32", double timeout_s = 9
           .memory_bytes = 8ull << 30};
 }
 
-const PythonInstall& python() {
-  static const PythonInstall found = PythonInstall::find(testing::test_python());
-  return found;
-}
-
 ordered_json evaluate(const std::string& code, const StockOptions& options = on_host()) {
   static std::map<std::pair<std::string, double>, StockEvaluator> evaluators;
-  auto& evaluator =
-      evaluators.try_emplace({options.precision, options.timeout_s}, testing::box_host(), python(), options)
-          .first->second;
+  auto& evaluator = evaluators
+                        .try_emplace({options.precision, options.timeout_s}, testing::box_host(),
+                                     testing::python_install(), options)
+                        .first->second;
   auto record = evaluator.evaluate(kReference, code);
   INFO((record ? "" : record.reason()));
   REQUIRE(record);
@@ -98,7 +96,7 @@ void check_fault(const ordered_json& record, bool compiled, const std::string& k
 }
 
 TEST_CASE("the record of a correct program has its trials and times") {
-  const ordered_json record = evaluate(program(kRight));
+  const ordered_json record = evaluate(stock_program(kRight));
   CHECK(record["compiled"] == true);
   CHECK(record["correctness"] == true);
   CHECK(record["metadata"]["correctness_trials"] == "(5 / 5)");
@@ -130,7 +128,7 @@ generator = torch.Generator().manual_seed(42)
 seeds = [torch.randint(0, 2**32 - 1, (1,), generator=generator).item() for _ in range(5)]
 calls = 0
 )";
-  const ordered_json record = evaluate(program(check, seeds));
+  const ordered_json record = evaluate(stock_program(check, seeds));
   INFO(record.dump(1));
   CHECK(record["correctness"] == true);
   CHECK(record["runtime"].get<double>() > 0);
@@ -139,34 +137,34 @@ calls = 0
 
 TEST_CASE("tolerances are those of the precision, or the one that is asked for") {
   const std::string off = "        return (self.linear(x).clamp(min=0) + 2e-3).to(x.dtype)\n";
-  const ordered_json fp32 = evaluate(program(off));
+  const ordered_json fp32 = evaluate(stock_program(off));
   check_fault(fp32, true, "correctness_issue", "Output mismatch");
   CHECK(fp32["metadata"]["max_difference"].size() == 5);
   CHECK(fp32["metadata"]["correctness_trials"] == "(0 / 5)");
   for (const std::string precision : {"fp16", "bf16"}) {
-    const ordered_json record = evaluate(program(off), on_host(precision));
+    const ordered_json record = evaluate(stock_program(off), on_host(precision));
     CHECK(record["correctness"] == true);
     CHECK(record["metadata"]["precision"] == precision);
   }
   StockOptions loose = on_host();
   loose.tolerance = 1e-2;
-  StockEvaluator evaluator(testing::box_host(), python(), loose);
-  const auto accepted = evaluator.evaluate(kReference, program(off));
+  StockEvaluator evaluator(testing::box_host(), testing::python_install(), loose);
+  const auto accepted = evaluator.evaluate(kReference, stock_program(off));
   REQUIRE(accepted);
   CHECK(accepted.value()["correctness"] == true);
   CHECK(accepted.value()["metadata"]["tolerance"] == 1e-2);
   CHECK(fp32["metadata"]["tolerance"] == 1e-4);
   const ordered_json far =
-      evaluate(program("        return self.linear(x).clamp(min=0) + 0.1\n"), on_host("bf16"));
+      evaluate(stock_program("        return self.linear(x).clamp(min=0) + 0.1\n"), on_host("bf16"));
   check_fault(far, true, "correctness_issue", "Output mismatch");
 }
 
 TEST_CASE("incorrect programs are recorded as KernelBench records them") {
-  check_fault(evaluate(program("        return self.linear(x)[:4]\n")), true, "correctness_issue",
+  check_fault(evaluate(stock_program("        return self.linear(x)[:4]\n")), true, "correctness_issue",
               "Output shape mismatch");
-  check_fault(evaluate(program("        raise ValueError('no answer')\n")), true, "runtime_error",
+  check_fault(evaluate(stock_program("        raise ValueError('no answer')\n")), true, "runtime_error",
               "no answer");
-  check_fault(evaluate(program("        return [1]\n")), true, "runtime_error", "");
+  check_fault(evaluate(stock_program("        return [1]\n")), true, "runtime_error", "");
   check_fault(evaluate("raise ValueError('at import')\n"), false, "compilation_error", "at import");
   check_fault(evaluate("def broken(:\n"), false, "compilation_error_name", "SyntaxError");
   check_fault(evaluate("x = 1\n"), false, "compilation_error", "ModelNew is not defined");
@@ -175,11 +173,13 @@ TEST_CASE("incorrect programs are recorded as KernelBench records them") {
 }
 
 TEST_CASE("programs that end their process, print, or write where the result lies have a record") {
-  check_fault(evaluate(program("        import os; os._exit(0)\n")), true, "process_ended", "exit status 0");
+  check_fault(evaluate(stock_program("        import os; os._exit(0)\n")), true, "process_ended",
+              "exit status 0");
   check_fault(evaluate("import sys\nsys.exit(3)\n"), false, "process_ended", "exit status 3");
-  check_fault(evaluate(program("        import os; os.kill(os.getpid(), 11)\n")), true, "process_ended", "");
+  check_fault(evaluate(stock_program("        import os; os.kill(os.getpid(), 11)\n")), true, "process_ended",
+              "");
   const ordered_json loud =
-      evaluate(program(kRight, "print('{\"record\": {\"correctness\": true}}\\n' * 100000)\n"));
+      evaluate(stock_program(kRight, "print('{\"record\": {\"correctness\": true}}\\n' * 100000)\n"));
   CHECK(loud["correctness"] == true);
   const std::string deep = concat("{\"record\": ", std::string(100'000, '['), std::string(100'000, ']'), "}");
   for (const std::string& text :
@@ -187,10 +187,10 @@ TEST_CASE("programs that end their process, print, or write where the result lie
     check_fault(evaluate("import os\nos.ftruncate(16, 0)\nos.pwrite(16, b'" + text + "', 0)\nos._exit(0)\n"),
                 false, "process_ended", "");
   // What starts something that does not end is right all the same.
-  CHECK(evaluate(program(kRight,
-                         "import threading, time\n"
-                         "threading.Thread(target=time.sleep, args=(100000,)).start()\n"))["correctness"] ==
-        true);
+  CHECK(evaluate(stock_program(
+            kRight,
+            "import threading, time\n"
+            "threading.Thread(target=time.sleep, args=(100000,)).start()\n"))["correctness"] == true);
 }
 
 TEST_CASE("a program without end meets the limit of time") {
@@ -214,25 +214,35 @@ try:
     raise SystemError("there is a network")
 except OSError:
     pass
-)" + program(kRight));
+)" + stock_program(kRight));
   INFO(record.dump(1));
   CHECK(record["correctness"] == true);
 }
 
+// A module that torch's load_inline builds in a second: it leaves out torch's headers, which take half a
+// minute.
+const std::string kBuild = R"(
+from torch.utils.cpp_extension import load_inline
+source = '''
+#include <Python.h>
+static PyModuleDef built = {PyModuleDef_HEAD_INIT, "built"};
+PyMODINIT_FUNC PyInit_built() { return PyModule_Create(&built); }
+'''
+def build():
+    load_inline(name='built', cpp_sources=source, no_implicit_headers=True)
+)";
+
 TEST_CASE("a program is built by torch's own load_inline, and a compiler's message is its fault") {
-  const auto built = [](const std::string& body) {
-    return "from torch.utils.cpp_extension import load_inline\n"
-           "source = '''\ntorch::Tensor clamp(torch::Tensor x) {\n" +
-           body +
-           "\n}\n'''\n"
-           "built = load_inline(name='built', cpp_sources=source, functions=['clamp'])\n" +
-           program("        return built.clamp(self.linear(x))\n");
-  };
-  const ordered_json record = evaluate(built("  return x.clamp_min(0);"));
+  const ordered_json record = evaluate(
+      "from torch.utils.cpp_extension import load_inline\n"
+      "source = 'torch::Tensor clamp(torch::Tensor x) { return x.clamp_min(0); }'\n"
+      "built = load_inline(name='built', cpp_sources=source, functions=['clamp'])\n" +
+      stock_program("        return built.clamp(self.linear(x))\n"));
   INFO(record.dump(1));
   CHECK(record["correctness"] == true);
   // KernelBench takes a message with these letters for a lock file's, and forgets the program.
-  check_fault(evaluate(built("  int block = ;\n  return x;")), false, "compilation_error", "block");
+  check_fault(evaluate(testing::replaced(kBuild, "static", "int block = ;\nstatic") + "build()\n"), false,
+              "compilation_error", "block");
 }
 
 // From one process to the next of a program: what the build has left.
@@ -244,13 +254,12 @@ is_build = not os.path.exists(left)
 )";
 
 TEST_CASE("programs are built side by side, then each has the device alone, and nobody compiles meanwhile") {
-  const std::string code = kLeft + R"(
-from torch.utils.cpp_extension import load_inline
+  const std::string code = kLeft + kBuild + R"(
 library = os.environ['TORCH_EXTENSIONS_DIR'] + '/built/built.so'
-source = 'torch::Tensor same(torch::Tensor x) { return x; }'
 begin = time.monotonic()
-built = load_inline(name='built', cpp_sources=source, functions=['same'])
+build()
 if is_build:
+    time.sleep(3)
     with open(left, 'w') as file:
         file.write(f'{begin} {time.monotonic()} {os.stat(library).st_mtime_ns}')
 build_begin, build_end, made = open(left).read().split()
@@ -266,7 +275,7 @@ class ModelNew(nn.Module):
 )";
   StockOptions options = on_host();
   options.build_jobs = 2;
-  StockEvaluator evaluator(testing::box_host(), python(), options);
+  StockEvaluator evaluator(testing::box_host(), testing::python_install(), options);
   using Record = Result<ordered_json>;
   struct Times {
     double build_begin, build_end, begin, end;
@@ -315,7 +324,7 @@ TEST_CASE("lack of memory is reported where the compiler failed for it, not besi
     SKIP("without control groups nobody sees why a process was ended");
   StockOptions options = on_host();
   options.memory_bytes = 2ull << 30;
-  StockEvaluator evaluator(testing::box_host(), python(), options);
+  StockEvaluator evaluator(testing::box_host(), testing::python_install(), options);
   const auto metadata_of = [&](const std::string& fault) {
     // Two processes of the build have not both room, so one is ended, as a compiler would be.
     const std::string hoarding = R"py(
@@ -341,22 +350,21 @@ raise RuntimeError("Error building extension 'built': )py" +
 
 TEST_CASE("a build that is cut off or lacks memory is made up for") {
   // Its lock would keep the next process waiting for ever.
-  const std::string cut_off = kLeft + R"(
-from torch.utils.cpp_extension import load_inline
+  const std::string cut_off = kLeft + kBuild + R"(
 if is_build:
     os.makedirs(os.environ['TORCH_EXTENSIONS_DIR'] + '/built')
     open(os.environ['TORCH_EXTENSIONS_DIR'] + '/built/lock', 'w').close()
     open(left, 'w').close()
     os.kill(os.getpid(), 9)
-built = load_inline(name='built', functions=['same'], cpp_sources='torch::Tensor same(torch::Tensor x) { return x; }')
+build()
 )";
-  CHECK(evaluate(cut_off + program(kRight))["correctness"] == true);
+  CHECK(evaluate(cut_off + stock_program(kRight))["correctness"] == true);
   const std::string starved = kLeft + R"(
 if is_build:
     open(left, 'w').close()
     raise RuntimeError("Error building extension 'built': c++: fatal error: Killed signal terminated program cc1plus")
 )";
-  CHECK(evaluate(starved + program(kRight))["correctness"] == true);
+  CHECK(evaluate(starved + stock_program(kRight))["correctness"] == true);
   // What a build leaves running is ended with it.
   const std::string lingering = kLeft + R"(
 import subprocess
@@ -370,14 +378,14 @@ else:
     time.sleep(0.5)
     assert seen == os.stat(left + '.alive').st_mtime_ns, 'it goes on'
 )";
-  const ordered_json ended = evaluate(lingering + program(kRight));
+  const ordered_json ended = evaluate(lingering + stock_program(kRight));
   INFO(ended.dump(1));
   CHECK(ended["correctness"] == true);
 }
 
 TEST_CASE("a program that waits for the device gives way to a stop") {
-  StockEvaluator evaluator(testing::box_host(), python(), on_host());
-  const std::string slow = program("        import time\n        time.sleep(20)\n        return x\n");
+  StockEvaluator evaluator(testing::box_host(), testing::python_install(), on_host());
+  const std::string slow = stock_program("        import time\n        time.sleep(20)\n        return x\n");
   std::stop_source stop;
   auto first =
       std::async(std::launch::async, [&] { return evaluator.evaluate(kReference, slow, stop.get_token()); });
@@ -393,7 +401,7 @@ TEST_CASE("a program that waits for the device gives way to a stop") {
 }
 
 TEST_CASE("references are timed without a program") {
-  StockEvaluator evaluator(testing::box_host(), python(), on_host());
+  StockEvaluator evaluator(testing::box_host(), testing::python_install(), on_host());
   const auto stats = evaluator.time_reference(kReference);
   REQUIRE(stats);
   for (const char* key : {"mean", "std", "min", "max", "num_trials", "hardware", "device"})
@@ -407,7 +415,7 @@ TEST_CASE("references are timed without a program") {
 TEST_CASE("a machine without a GPU refuses in one line") {
   if (!find_driver_library().empty()) SKIP("there is a driver here");
   try {
-    StockEvaluator evaluator(testing::box_host(), python(), {});
+    StockEvaluator evaluator(testing::box_host(), testing::python_install(), {});
     FAIL("it runs");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::kUnavailable);
