@@ -100,20 +100,26 @@ def is_refused(program, test_input):
     return not bool((same | ((answer - exact).abs() <= allowed)).all())
 
 
-def refused(programs, times=4, kinds=KINDS):
+def refusals(programs, times, kinds):
     """Test inputs on which they are; of each program, with three secrets."""
-    counts = {forward: [] for forward in programs}
     for secret in range(3):
         for forward, program in programs.items():
             _, pool = task_pool(forward, f"{MAKERS.get(forward, 'torch.randn')}({SHAPES.get(forward, '64, 64')})", secret=f"{forward} {secret}")
             pool.first_look()
             test_inputs = [test_input for kind in kinds for test_input in pool.kind(kind).kept]
-            counts[forward].append(sum(is_refused(program, test_input) for test_input in test_inputs for _ in range(times)))
+            yield forward, sum(is_refused(program, test_input) for test_input in test_inputs for _ in range(times))
+
+
+def refused(programs, times, kinds=KINDS):
+    counts = {forward: [] for forward in programs}
+    for forward, count in refusals(programs, times, kinds):
+        counts[forward].append(count)
     return counts
 
 
 def some(programs):
-    return any(count for counts in refused(programs).values() for count in counts)
+    """Looks no further than the first."""
+    return any(count for _, count in refusals(programs, 4, KINDS))
 
 
 # What is said of sums is what adding up one after the other gives, along any axes.
