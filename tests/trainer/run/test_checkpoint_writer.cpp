@@ -6,6 +6,7 @@
 
 #include "tests/trainer/fixtures.h"
 #include "tests/trainer/ranks/thread_ranks.h"
+#include "tests/trainer/small_steps.h"
 #include "trainer/run/checkpoints/checkpoint_writer.h"
 
 #include <catch2/catch_test_macros.hpp>
@@ -19,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
-
-Tokenizer tokenizer() { return Tokenizer::from_folder(testing::source_path("tests/rollout/tiny_tokenizer")); }
 
 void fill(Transformer& policy, double number) {
   for (const auto& [name, value] : policy.parameters()) value.fill_(number);
@@ -82,7 +81,7 @@ TEST_CASE("what changes while a checkpoint is written is not in it") {
   testing::OneRank rank;
   Transformer policy = testing::tiny_policy(config, 5, at::kFloat);
   PolicyUpdater updater(policy, testing::tiny_allowed(config), {}, rank.control, rank.tensors);
-  const Tokenizer tokens = tokenizer();
+  const Tokenizer& tokens = testing::tokenizer();
   CheckpointStore store(folder.path());
   HeldFiles files;
   CheckpointWriter writer(rank.control, &store, config, tokens, /*in_background=*/true, files);
@@ -109,7 +108,7 @@ TEST_CASE("without a background a checkpoint is written from what is live") {
   testing::OneRank rank;
   Transformer policy = testing::tiny_policy(config, 5, at::kFloat);
   PolicyUpdater updater(policy, testing::tiny_allowed(config), {}, rank.control, rank.tensors);
-  const Tokenizer tokens = tokenizer();
+  const Tokenizer& tokens = testing::tokenizer();
   CheckpointStore store(folder.path());
   CheckpointWriter writer(rank.control, &store, config, tokens, /*in_background=*/false);
   fill(policy, 4);
@@ -125,7 +124,7 @@ TEST_CASE("a writer that goes before its checkpoint is finished leaves nothing o
   testing::OneRank rank;
   Transformer policy = testing::tiny_policy(config, 5, at::kFloat);
   PolicyUpdater updater(policy, testing::tiny_allowed(config), {}, rank.control, rank.tensors);
-  const Tokenizer tokens = tokenizer();
+  const Tokenizer& tokens = testing::tokenizer();
   CheckpointStore store(folder.path());
   for (const bool in_background : {true, false}) {
     CheckpointWriter writer(rank.control, &store, config, tokens, in_background);
@@ -143,7 +142,7 @@ TEST_CASE("every rank's part is in a checkpoint, and without one of them there i
       const PolicyConfig config = testing::tiny_config(4);
       Transformer policy = testing::tiny_policy(config, 5, at::kBFloat16);
       PolicyUpdater updater(policy, testing::tiny_allowed(config), {}, control, tensors, Sharding{stage});
-      const Tokenizer tokens = tokenizer();
+      const Tokenizer& tokens = testing::tokenizer();
       std::unique_ptr<CheckpointStore> store;
       if (control.rank() == 0) store = std::make_unique<CheckpointStore>(folder.path());
       CheckpointWriter writer(control, store.get(), config, tokens, /*in_background=*/true);
