@@ -16,6 +16,8 @@ from pathlib import Path
 BINARY = os.environ["BICRL_BINARY"]
 SOURCE = Path(os.environ["BICRL_SOURCE"])
 DATA = Path(os.environ.get("BICRL_DATA", SOURCE / ".." / "shared" / "data"))
+# For runs that are to learn: the policy of tests/data/small_run.yaml is too small for it.
+QUICKSTART_POLICY = "policy.config=configs/quickstart/policy.json"
 CANDIDATES = SOURCE / "tests" / "sandbox" / "candidates"
 SKIPPED = 77
 
@@ -120,6 +122,13 @@ def started_verifier(*words):
     match = re.fullmatch(r"listening on (127\.0\.0\.1:\d+)\n", line)
     expect(match, "the first line says where the server listens", repr(line), line or process.stderr.read())
     return process, match.group(1)
+
+
+def one_verifier(seconds=60):
+    """Overrides: a verifier for all runs of a test, with the limits of patient(). A run's own takes as much CPU time to start as a
+    small run takes, and works out what is correct for the same tasks again."""
+    _, address = started_verifier("workers=2", *patient(seconds, prefix=""))
+    return [f"verifier.addresses=[{address}]"]
 
 
 def descendants(pid):

@@ -140,7 +140,7 @@ with folder() as temporary:
     for words, warnings in (([], 0), (["evaluation.max_new_tokens=8", "evaluation.every_steps=5", "evaluation.phases=last", "curation.quarantine.speedup_above=5"], 4)):
         code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={temporary}/run", *off, *words)
         expect(code == 0 and out.count("no effect with '") == warnings, "settings of what is off are told", words, code, out, err)
-    # Entries that are left out are told before a run, and once.
+    # Entries that are left out are reported before a run, and once.
     entries = json.loads((SOURCE / "tests/data/infilling_tasks.json").read_text())
     with open(tasks, "w") as file:
         json.dump([*entries, {"id": 1000}], file)

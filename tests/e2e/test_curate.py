@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, patient, started_verifier
+from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, one_verifier, patient, started_verifier
 
 KILLS = int(os.environ.get("BICRL_KILLS", "3"))
 KILLS_A_RUN = 3  # before it is taken to its end
@@ -85,7 +85,7 @@ def same(found, expected):
 
 
 def one_kill(temporary):
-    """Killed once some of the work is known; what is misspelt; what the card says."""
+    """Killed with the verifier of its own once some of the work is known; what is misspelt; what the card says."""
     config, run = Path(temporary, "pipeline.yaml"), Path(temporary, "run")
     config.write_text(PIPELINE.format(directory=run))
     code, out, err = bicrl("curate", config, "--dry-run")
@@ -125,12 +125,12 @@ def one_kill(temporary):
     expect(code == 0 and outputs(run) == first, "an undisturbed run leaves the same bytes", code, out, err)
 
 
-def random_kills(temporary):
+def random_kills(temporary, verifier):
     """Every kind of step; and steps alone on the last one's output."""
     config, run, generate = Path(temporary, "every_step.yaml"), Path(temporary, "every_step"), Path(temporary, "generate.yaml")
     config.write_text(EVERY_STEP.format(run=run, generate=generate))
     generate.write_text(GENERATE)
-    command = ["curate", str(config), *patient(600)]
+    command = ["curate", str(config), *verifier]
     begin = time.monotonic()
     code, out, err = bicrl(*command)
     expect(code == 0, "an undisturbed run", code, out, err)
@@ -222,7 +222,7 @@ def verifier_that_dies(config, temporary):
     return data_of(run)
 
 
-def full_disk(config, temporary, expected):
+def full_disk(config, temporary, expected, verifier):
     disk = Path(temporary, "disk")
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)]
@@ -231,7 +231,7 @@ def full_disk(config, temporary, expected):
         return
     try:
         run = disk / "run"
-        command = ["curate", config, f"curation.directory={run}", *patient(60)]
+        command = ["curate", config, f"curation.directory={run}", *verifier]
         for size_kb in (64, 160, 320):
             subprocess.run(["mount", "-o", f"remount,size={size_kb}k", str(disk)], check=True)
             code, out, err = bicrl(*command)
@@ -244,18 +244,20 @@ def full_disk(config, temporary, expected):
         subprocess.run(["umount", "-l", str(disk)], check=False)
 
 
-def faults(temporary):
+def faults(temporary, verifier):
     config = Path(temporary, "sampled.yaml")
     config.write_text(SAMPLED.format(run=f"{temporary}/sampled"))
     code, out, err = bicrl("curate", config, *patient(60))
     expect(code == 0, "an undisturbed run", code, out, err)
     whole = data_of(f"{temporary}/sampled")
     same(verifier_that_dies(config, temporary), whole)
-    full_disk(config, temporary, whole)
+    full_disk(config, temporary, whole, verifier)
 
 
 with folder() as temporary:
     one_kill(temporary)
-    random_kills(temporary)
-    faults(temporary)
+    # Of the other runs only the undisturbed one of `faults`, which others must equal, has a verifier of its own.
+    verifier = one_verifier(600)
+    random_kills(temporary, verifier)
+    faults(temporary, verifier)
 print("curated data do not depend on kills and faults")

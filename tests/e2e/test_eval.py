@@ -130,7 +130,7 @@ with folder() as temporary:
 
     reference = ("import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n"
                  "def get_inputs():\n    return [torch.rand(8)]\n\ndef get_init_inputs():\n    return []\n")
-    # A prompt that does not fit is left out and told, once; if none is left, that ends the command.
+    # A prompt that does not fit is left out and reported, once; if none is left, that ends the command.
     tasks = [{"idx": i, "level": 1, "cuda_code": "", "pytorch_code": reference + "#" + " filler" * (3000 if i == 1 else 0)} for i in range(2)]
     Path(temporary, "long.json").write_text(json.dumps(tasks))
     long = [f"tasks={{files: [{temporary}/long.json]}}", "rollout.max_new_tokens=8"]

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import SKIPPED, bicrl, expect, folder, patient
+from support import QUICKSTART_POLICY, SKIPPED, bicrl, expect, folder, one_verifier
 
 STAGE = ["steps=2", "tasks_per_step=4", "samples_per_task=2"]
-SMALL = ["warm_up.steps=4", "evaluation.tasks=2", "run.checkpoint_every_s=0.01", "run.save_rollouts=true",
-         *[f"stages.{i}.{key}" for i in (0, 1) for key in STAGE], *patient(60)]
+SMALL = [QUICKSTART_POLICY,  # whose checkpoints take 11 MB
+         "warm_up.steps=4", "evaluation.tasks=2", "run.checkpoint_every_s=0.01", "run.save_rollouts=true",
+         *[f"stages.{i}.{key}" for i in (0, 1) for key in STAGE]]
 
 
 def train(run):
@@ -31,9 +32,10 @@ with folder() as temporary:
         print("skipped: making a small disk needs the right to mount one")
         sys.exit(SKIPPED)
     try:
+        SMALL.extend(one_verifier())
         code, out, err = train(f"{temporary}/whole")
         expect(code == 0, "a run with room", out, err)
-        # A checkpoint takes 11 MB: the first that does not fit, a later one, and logs with a page to spare.
+        # The first checkpoint that does not fit, a later one, and logs with a page to spare.
         used = sum(p.stat().st_size for p in Path(temporary, "whole").rglob("*") if p.is_file())
         for size_kb in (8_000, 30_000, used // 1024 - 8_000):
             subprocess.run(["mount", "-o", f"remount,size={size_kb}k", str(disk)], check=True)

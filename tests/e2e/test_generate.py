@@ -59,7 +59,7 @@ with folder() as temporary:
     prompts, config = f"{temporary}/prompts.jsonl", f"{temporary}/generate.yaml"
     write_prompts(prompts, some_prompts(PROMPTS))
     Path(config).write_text(
-        "policy: {config: configs/quickstart/policy.json, tokenizer: configs/quickstart}\n"
+        "policy: {config: tests/data/small_policy.json, tokenizer: configs/quickstart}\n"
         f"prompts: {prompts}\nsamples_per_task: {SAMPLES}\n"
         "rollout: {max_new_tokens: 32, temperature: 1.0, threshold: 0.9, max_active: 1}\n")
 
@@ -142,7 +142,7 @@ with folder() as temporary:
 
     refused("seed: 1 -> 2", "seed=2")
     refused("rollout.temperature: 1 -> 0.5", "rollout.temperature=0.5")
-    other_shape = json.loads(Path(SOURCE, "configs/quickstart/policy.json").read_text())
+    other_shape = json.loads(Path(SOURCE, "tests/data/small_policy.json").read_text())
     Path(f"{temporary}/policy.json").write_text(json.dumps({**other_shape, "rope_theta": 20000}))
     refused("inputs.policy:", f"policy.config={temporary}/policy.json")
     write_prompts(f"{temporary}/changed.jsonl", [*some_prompts(PROMPTS)[:-1], {"id": f"p{PROMPTS - 1}", "prompt": "another"}])

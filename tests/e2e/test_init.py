@@ -4,7 +4,7 @@ from pathlib import Path
 
 from support import SOURCE, bicrl, expect, folder, read_json
 
-SHAPE, TOKENIZER = "configs/quickstart/policy.json", "configs/quickstart"
+SHAPE, TOKENIZER = "tests/data/small_policy.json", "configs/quickstart"
 PARAMETERS = {"1.7b": 2031739904, "4b": 4411424256, "8b": 8190735360}  # of the published checkpoints
 
 with folder() as temporary:

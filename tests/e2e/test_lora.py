@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_json, read_lines, reproducible
+from support import BINARY, ENVIRONMENT, QUICKSTART_POLICY, MPIRUN, SOURCE, bicrl, expect, folder, one_verifier, read_json, read_lines, reproducible
 
 SMALL_RUN = "tests/data/small_run.yaml"
 LORA = ["policy.lora={rank: 8, alpha: 16}"]
@@ -17,7 +17,7 @@ WARM_UP = [*FULL, "warm_up.update.learning_rate=5e-3"]
 REFERENCE = "update.kl_weight=0.05", "update.kl_reference=initial"
 STAGES = ["warm_up.steps=4", "warm_up.samples_per_step=4", "warm_up.update.learning_rate=1e-2", "evaluation.tasks=0", "run.checkpoint_every_s=0.01",
           *(f"stages.{i}.{key}" for i in (0, 1) for key in ("steps=2", "tasks_per_step=4", "samples_per_task=2", "update.learning_rate=1e-3", *REFERENCE)),
-          "trainer.sharding_stage=3", "trainer.recompute=full", *patient(60)]
+          "trainer.sharding_stage=3", "trainer.recompute=full", *one_verifier()]
 
 
 def hashes(run, phase):
@@ -83,23 +83,24 @@ def check_merged(run, base):
 
 with folder() as temporary:
     whole, run = f"{temporary}/whole", f"{temporary}/run"
-    code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={whole}", *LORA, *(f"stages.0.{key}" for key in REFERENCE))
+    code, out, err = bicrl("train", SMALL_RUN, "--dry-run", f"run.directory={whole}", QUICKSTART_POLICY, *LORA, *(f"stages.0.{key}" for key in REFERENCE))
     expect(code == 0 and "trained parameters        77824, adapters of rank 8" in out, "what is trained is told", code, out, err)
     expect("the frozen weights with adapters of an earlier phase, 0 MB more" in out, "what the reference takes is told", out)
     code, out, err = bicrl("train", SMALL_RUN, "--dry-run", *LORA, "warm_up.steps=0", *(f"stages.0.{key}" for key in REFERENCE))
     expect("the frozen weights themselves, nothing more" in out, "without a warm-up it takes nothing", out)
-    refused(whole, [*LORA, "policy.lora.rank=65", *WARM_UP], "policy.lora.rank is 65", "k_proj of [64, 128]")
+    refused(whole, [QUICKSTART_POLICY, *LORA, "policy.lora.rank=65", *WARM_UP], "policy.lora.rank is 65", "k_proj of [64, 128]")
     expect(not os.path.exists(whole), "refused before anything is written")
 
     # A base that has learnt a little, by a run that trains everything.
-    full, drawn = f"{temporary}/full", f"{temporary}/drawn"
-    killed("sft", full, FULL, 3)
-    refused(full, [*LORA, *FULL, "--allow-changed-config"], "trains all weights")
-    finished("sft", full, FULL)
+    full, drawn, small = (f"{temporary}/{name}" for name in ("full", "drawn", "small"))
+    killed("sft", full, [QUICKSTART_POLICY, *FULL], 3)
+    refused(full, [QUICKSTART_POLICY, *LORA, *FULL, "--allow-changed-config"], "trains all weights")
+    finished("sft", full, [QUICKSTART_POLICY, *FULL])
     base = f"{full}/checkpoints/warm_up"
     from_base = [f"policy={{checkpoint: {base}}}", *LORA, *WARM_UP]
-    code, out, err = bicrl("init", "configs/quickstart/policy.json", drawn, "--tokenizer", "configs/quickstart", "--dtype", "float32")
-    expect(code == 0, "another base", out, err)
+    for shape, place in (("configs/quickstart/policy.json", drawn), ("tests/data/small_policy.json", small)):
+        code, out, err = bicrl("init", shape, place, "--tokenizer", "configs/quickstart", "--dtype", "float32")
+        expect(code == 0, "other bases", out, err)
 
     # It learns, and a killed run ends as one without a fault.
     finished("sft", whole, from_base)
@@ -143,7 +144,7 @@ with folder() as temporary:
     finished("train", run, [*LORA, *STAGES])
     expect(metrics(run) == metrics(whole) and hashes(run, "end_to_end") == hashes(whole, "end_to_end"), "as if nothing had been", metrics(run), metrics(whole))
     expect(all(step["log_prob_gap"] < 1e-3 for step in metrics(whole)[4:]), "rollout and trainer agree", metrics(whole))
-    check_merged(f"{whole}/checkpoints/end_to_end", drawn)  # a run of the same seed draws the same
+    check_merged(f"{whole}/checkpoints/end_to_end", small)  # a run of the same seed draws the same
     finished("train", other, [*LORA, *STAGES, "trainer.sharding_stage=0", "trainer.recompute=none"], ranks=None)
     expect("adapter/adapter_model.safetensors" in hashes(other, "end_to_end"), "taken up by one rank", hashes(other, "end_to_end"))
 print("adapters: trained, killed and gone on with, merged")

@@ -7,17 +7,17 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, patient, read_json, read_lines, reproducible
+from support import BINARY, ENVIRONMENT, QUICKSTART_POLICY, SOURCE, bicrl, expect, folder, one_verifier, patient, read_json, read_lines, reproducible
 
 TASKS = "tasks.synthetic={train_compositions: 6, development_compositions: 4, max_length: 2, costing_bytes: 1048576, families: {stencil: 0}}"
 SMALL = ["reward=configs/rewards/modelled_speedup.yaml", "run.checkpoint_every_s=0.2", "evaluation.tasks=4",
-         "evaluation.best_of={tasks: 2, samples: 3}", *patient(60)]
+         "evaluation.best_of={tasks: 2, samples: 3}"]
 STAGE = ("{stage: end_to_end, steps: 4, tasks_per_step: 3, samples_per_task: 4, advantage: max_at_k, advantage_k: 2,"
          " curriculum: {kind: adaptive}, update: {learning_rate: 1.0e-4, tokens_per_pack: 2048}}")
 
 
 def words(run, *more):
-    return ["train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, "warm_up.steps=80", "warm_up.infilling_share=0",
+    return ["train", "tests/data/small_run.yaml", f"run.directory={run}", QUICKSTART_POLICY, *SMALL, "warm_up.steps=80", "warm_up.infilling_share=0",
             "warm_up.update.learning_rate=2.0e-3", "warm_up.update.learning_rate_decay=cosine", "warm_up.update.min_learning_rate=1.0e-4",
             f"stages=[{STAGE}]", *more]
 
@@ -28,7 +28,7 @@ with folder() as temporary:
     # What it is asked is what it has seen, so that a small policy is right now and then.
     SMALL.append(f"tasks={{prompt_style: compact, train: [{temporary}/tasks/train.json], held_out: [{temporary}/tasks/train.json], allow_overlap: true}}")
     run = f"{temporary}/run"
-    code, out, err = bicrl(*words(run))
+    code, out, err = bicrl(*words(run, *patient(60)))
     expect(code == 0, "the run ends well", out, err)
     steps = read_lines(f"{run}/metrics.jsonl")
     rates = [s["learning_rate"] for s in steps if s["phase"] == "warm_up"]
@@ -66,7 +66,8 @@ with folder() as temporary:
     if held_out["warm_up"]["timed"] > 0:
         expect("gained most" in out or "no held-out task was right both" in out, "one program, before and after", out)
 
-    # Stopped and gone on with: the same bits.
+    # Stopped and gone on with: the same bits, also by another verifier.
+    SMALL.extend(one_verifier())
     process = subprocess.Popen([BINARY, *words(f"{temporary}/again")], cwd=SOURCE, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
         if line.startswith("end_to_end 2/"):

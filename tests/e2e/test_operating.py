@@ -9,11 +9,12 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, read_json, read_lines
+from support import BINARY, ENVIRONMENT, SOURCE, bicrl, expect, folder, one_verifier, read_json, read_lines
 
 SMALL = ["warm_up.steps=3", "warm_up.samples_per_step=4", "stages.0.steps=1", "stages.0.tasks_per_step=2", "stages.0.samples_per_task=2",
          "stages.1.steps=1", "stages.1.tasks_per_step=2", "stages.1.samples_per_task=2", "evaluation.tasks=2", "rollout.max_new_tokens=32",
-         "stages.1.imitation={updates: 1, samples: 2, known_share: 1}"]  # so that a step moves the policy, whatever it answers
+         "stages.1.imitation={updates: 1, samples: 2, known_share: 1}",  # so that a step moves the policy, whatever it answers
+         *one_verifier()]
 
 
 def train(run, *overrides, command="train"):
@@ -32,7 +33,7 @@ with folder() as temporary:
     for file in ("SDAR-8B-Chat", "kernel_infilling.json", "end_to_end_tasks.json", "kernel_infilling_eval.json"):
         expect(code == 2 and file in err, f"{file} is missing", code, err)
     # ---- A dry run refuses what a run refuses.
-    for words, reason, status in ((["evaluation.tasks=300"], "300 held-out tasks are asked for, and there are 256", 2),
+    for words, reason, status in ((["evaluation.tasks=40"], "40 held-out tasks are asked for, and there are 32", 2),
                                   (["trainer.placement=split"], "needs at least 2 ranks", 2), (["policy.device=cuda"], "policy.device=cuda", 3)):
         for mode in (["--dry-run"], []):
             code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={temporary}/none", *words, *mode)

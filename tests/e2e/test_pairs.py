@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 from dice_files import lay_out, tiny_policy
-from support import DATA, SOURCE, bicrl, expect, folder, killed, read_json, read_lines, reproducible
+from support import DATA, QUICKSTART_POLICY, SOURCE, bicrl, expect, folder, killed, read_json, read_lines, reproducible
 
-SMALL = ["tests/data/small_run.yaml", "tasks={prompt_style: compact}", "evaluation.tasks=0", "stages=[]",
+SMALL = ["tests/data/small_run.yaml", QUICKSTART_POLICY, "tasks={prompt_style: compact}", "evaluation.tasks=0", "stages=[]",
          "warm_up={samples_per_step: 4, update: {learning_rate: 0.003, tokens_per_pack: 2048}}"]
 
 
@@ -43,7 +43,7 @@ def shipped(data, tokenizer):
 
 def epochs(temporary, words):
     """Of four pairs, two in a step: killed within an epoch, or with more of them later on, the run is the undisturbed one."""
-    asked = ["warm_up.samples_per_step=3", "run.checkpoint_every_s=0.001"]
+    asked = ["policy.config=tests/data/small_policy.json", "warm_up.samples_per_step=3", "run.checkpoint_every_s=0.001"]
 
     def train(*more):
         return bicrl(*words(*more))

@@ -3,16 +3,17 @@ on the sample of answers, CUDA Agent's on few tasks. Counts that do not depend o
 import json
 from pathlib import Path
 
-from support import SOURCE, bicrl, expect, folder, patient
+from support import SOURCE, bicrl, expect, folder, one_verifier
 
 # Without published data: the toy tasks stand in for KernelBench's.
 WITHOUT_DATA = {"BICRL_DATA": ""}
+VERIFIER = one_verifier(600)
 
 
 def run_of(name, temporary, *overrides):
     """Runs the shipped pipeline; its folder, its data card and what it logged."""
     run = Path(temporary, name)
-    code, out, err = bicrl("curate", SOURCE / "configs" / "curation" / f"{name}.yaml", f"curation.directory={run}", *patient(600), *overrides,
+    code, out, err = bicrl("curate", SOURCE / "configs" / "curation" / f"{name}.yaml", f"curation.directory={run}", *VERIFIER, *overrides,
                            timeout=2000, more_environment=WITHOUT_DATA)
     expect(code == 0, f"{name} runs to its end", code, out, err)
     card = json.loads((run / "card.json").read_text())

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from support import bicrl, expect, folder, ours_and_published, read_json, read_lines
+from support import bicrl, expect, folder, one_verifier, ours_and_published, read_json, read_lines
 
 
-def take_step(stage, tasks, tokenizer, temporary):
+def take_step(stage, tasks, tokenizer, temporary, verifier):
     shape = read_json(tokenizer / "config.json")
     shape.update(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=16,
                  intermediate_size=64)
@@ -21,7 +21,7 @@ def take_step(stage, tasks, tokenizer, temporary):
         "evaluation": {"tasks": 0},
         "reward": "configs/rewards/binary.yaml",
     }))
-    code, out, err = bicrl("train", f"{temporary}/{stage}.yaml")
+    code, out, err = bicrl("train", f"{temporary}/{stage}.yaml", *verifier)
     expect(code == 0, f"{stage}: the step runs through", out, err)
     (step,) = read_lines(f"{run}/metrics.jsonl")
     expect(step["responses"] == 8, f"{stage}: all responses counted", step)
@@ -29,9 +29,10 @@ def take_step(stage, tasks, tokenizer, temporary):
     print(f"{tasks}: {step['generated_tokens']} tokens, step {step['step_seconds']:.1f} s, {step['fault_classes']}")
 
 
+verifier = one_verifier()
 tokenizers = ours_and_published("tokenizer", "sdar-8b")
 for stage in ("infilling", "end_to_end"):
     name = f"{stage}_tasks.json"
     for tasks, tokenizer in zip(ours_and_published(name, name), tokenizers):
         with folder() as temporary:
-            take_step(stage, tasks, tokenizer, temporary)
+            take_step(stage, tasks, tokenizer, temporary, verifier)

@@ -3,14 +3,14 @@ verdicts are that run again, bit for bit; and a step that blows up leaves its ro
 import hashlib
 from pathlib import Path
 
-from support import bicrl, expect, folder, patient, read_lines, reproducible
+from support import QUICKSTART_POLICY, bicrl, expect, folder, one_verifier, read_lines, reproducible
 
 TASKS = ["tasks.synthetic.train_compositions=8", "tasks.synthetic.development_compositions=8", "tasks.synthetic.max_length=2"]
 SMALL = [*TASKS, "policy.config=''", "warm_up.steps=3", "warm_up.update.learning_rate=1e-4", "reward=configs/rewards/pass_rate.yaml", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=4",
          "stages.1.steps=2", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=4",
          # Both kinds: what the run found, and what its tasks bring along. Repairs are among the prompts.
          "stages.1.imitation={updates: 1, samples: 8, known_share: 0.5}", "curation.repair.probability=0.3",
-         "evaluation.tasks=0", *patient(60)]
+         "evaluation.tasks=0", *one_verifier()]
 GENERATION = ("generated_tokens", "tokens_per_forward")
 
 
@@ -44,7 +44,7 @@ def steps(run):
 
 with folder() as temporary:
     # A policy whose programs compile now and then: if all rewards are equal, nothing is updated.
-    code, out, err = bicrl("sft", "tests/data/small_run.yaml", f"run.directory={temporary}/warm", *TASKS, "warm_up.steps=120",
+    code, out, err = bicrl("sft", "tests/data/small_run.yaml", f"run.directory={temporary}/warm", QUICKSTART_POLICY, *TASKS, "warm_up.steps=120",
                            "warm_up.samples_per_step=16", "warm_up.update.learning_rate=3e-3", "evaluation.tasks=0", ranks=2)
     expect(code == 0, "a first policy", out, err)
     POLICY = f"{temporary}/warm/checkpoints/warm_up"

@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, patient, read_lines, reproducible, started_verifier, without_seconds
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, bicrl, expect, folder, one_verifier, patient, read_lines, reproducible, started_verifier, without_seconds
 
 SMALL = ["warm_up.steps=30", "warm_up.samples_per_step=8", "stages.0.steps=2", "stages.0.tasks_per_step=4", "stages.0.samples_per_task=2",
          "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=2", "evaluation.tasks=4", "evaluation.every_steps=2",
@@ -20,7 +20,8 @@ SMALL = ["warm_up.steps=30", "warm_up.samples_per_step=8", "stages.0.steps=2", "
          # What was imitated has to be imitated again.
          "stages.0.imitation={updates: 2, samples: 5, known_share: 0.5}",
          # Groups without variance are in the update again, and steps are scaled again.
-         "stages.0.update.step_scale=informative", "stages.1.zero_variance=keep", *patient(60)]
+         "stages.0.update.step_scale=informative", "stages.1.zero_variance=keep"]
+HERE = one_verifier()
 
 
 def trace(run):
@@ -32,7 +33,7 @@ def trace(run):
 
 
 def start(run, *overrides, **environment):
-    words = [*MPIRUN, "-np", "2", BINARY, "train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, *overrides]
+    words = [*MPIRUN, "-np", "2", BINARY, "train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, *HERE, *overrides]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
                             cwd=SOURCE, env={**ENVIRONMENT, **environment})
 
@@ -75,7 +76,8 @@ def rank_pids(run):
 
 with folder() as temporary:
     whole = f"{temporary}/whole"
-    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={whole}", *SMALL, ranks=2)
+    # With a verifier of its own, as a user's run has; the others share one, and come to the same.
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={whole}", *SMALL, *patient(60), ranks=2)
     expect(code == 0, "the run without faults ends well", out, err)
     expected = trace(whole)
     imitated = [step["imitation_updates"] for step in expected[0] if step["phase"] == "infilling"]
@@ -105,7 +107,7 @@ with folder() as temporary:
     wait_for_steps(process, run, 34)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=300)
-    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, ranks=2)
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={run}", *SMALL, *HERE, ranks=2)
     expect(code == 0, "the run goes on to its end", out, err)
     found = trace(run)
     for part, name in zip(range(3), ("metrics", "weights and optimizer", "responses")):
@@ -143,7 +145,7 @@ with folder() as temporary:
     before = {str(p): p.read_bytes() for p in Path(half).rglob("*") if p.is_file() and p.name != "verifier.log"}
 
     def refused(words, *overrides):
-        code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={half}", *SMALL, *overrides)
+        code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={half}", *SMALL, *HERE, *overrides)
         expect(code == 2, f"refused with {overrides}", code, out, err)
         for word in words:
             expect(word in err, f"says {word}", err)
@@ -179,7 +181,7 @@ with folder() as temporary:
     expect(not changed, "nothing was lost by refused runs", changed)
 
     # Another reward on resume, without a rebuild and without asking.
-    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={half}", *SMALL,
+    code, out, err = bicrl("train", "tests/data/small_run.yaml", f"run.directory={half}", *SMALL, *HERE,
                            "reward=configs/rewards/pass_rate.yaml", ranks=2)
     expect(code == 0 and "going on with another reward" in err, "the reward can be swapped", code, out, err)
     code, out, err = bicrl("rescore", half, "--reward", "configs/rewards/binary.yaml")
@@ -217,7 +219,7 @@ with folder() as temporary:
         output, _ = process.communicate(timeout=300)
         expect("the same command goes on" in output and output.count("the curriculum of stage end_to_end begins anew") == 1, f"{change} is allowed", output)
 
-    # Killed while its first file was written: an empty folder but for that. No verdicts come: saved, told, and the same
+    # Killed while its first file was written: an empty folder but for that. No verdicts come: saved, logged, and the same
     # command goes on once there is one. Before the first checkpoint another configuration spoils nothing.
     young = f"{temporary}/young"
     Path(young).mkdir()

@@ -5,7 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, expect, patient, read_json, read_lines, reproducible, started_verifier, without_seconds
+from support import BINARY, ENVIRONMENT, MPIRUN, SOURCE, expect, one_verifier, read_json, read_lines, reproducible, without_seconds
 
 SMALL = ["warm_up.steps=4", "warm_up.samples_per_step=8", "stages.0.steps=2", "stages.0.tasks_per_step=3", "stages.0.samples_per_task=4",
          "stages.1.steps=3", "stages.1.tasks_per_step=4", "stages.1.samples_per_task=4", "evaluation.tasks=2", "evaluation.every_steps=2",
@@ -15,6 +15,7 @@ SMALL = ["warm_up.steps=4", "warm_up.samples_per_step=8", "stages.0.steps=2", "s
          "stages.1.update.responses_per_update=3", "stages.1.update.kl_weight=0.05",
          "stages.1.update.kl_reference=initial"]
 SPLIT = ["trainer.placement=split"]
+NOBODY = "verifier.addresses=[127.0.0.1:9]"  # so that a run is refused before it asks for its verifier
 
 
 def failure_of(sample):
@@ -67,9 +68,8 @@ def same(name, run, expected):
 
 
 def verifier_here(temporary):
-    """A verifier for all runs of a test: (process, overrides that name it and a reward)."""
-    verifier, address = started_verifier("workers=2", *patient(60, prefix=""))
+    """Overrides: one verifier for all runs of a test, and a reward."""
     # Advantages are not zero, though nothing is solved yet.
     reward = Path(temporary, "reward.yaml")
     reward.write_text("rule: binary\ntruncated: penalise\ntruncated_value: -1\n")
-    return verifier, [f"verifier.addresses=[{address}]", f"reward={reward}"]
+    return [*one_verifier(), f"reward={reward}"]

@@ -5,11 +5,11 @@ import shutil
 import signal
 from pathlib import Path
 
-from placement_runs import SPLIT, begun, pid_of_rank, same, trace, verifier_here, words
+from placement_runs import NOBODY, SPLIT, begun, pid_of_rank, same, trace, verifier_here, words
 from support import bicrl, expect, folder
 
 with folder() as temporary:
-    verifier, here = verifier_here(temporary)
+    here = verifier_here(temporary)
     code, out, err = bicrl(*words(f"{temporary}/colocated", *here))
     expect(code == 0, "a colocated run", out, err)
     expected = trace(f"{temporary}/colocated")
@@ -44,12 +44,11 @@ with folder() as temporary:
     moments.write_bytes(moments.read_bytes()[:-64])
     code, out, err = bicrl(*words(f"{temporary}/none", *here, *SPLIT, "policy.config=", f"policy.checkpoint={damaged}", "policy.moments=true"), ranks=2)
     expect(code == 2 and (out + err).count(str(moments)) == 1 and "MPI_ABORT" not in out + err, "moments that cannot be read end all ranks", code, out, err)
-    verifier.kill()
 
     for ranks, overrides, message in ((None, SPLIT, "needs at least 2 ranks, and the run has 1"),
                                       (2, [*SPLIT, "trainer.generator_ranks=2"], "needs at least 3 ranks, and the run has 2"),
                                       (None, ["trainer.generator_ranks=1"], "has no effect with 'placement: colocated', where every rank generates"),
                                       (None, [*SPLIT, "replay.only=rollouts"], "a replay does one of the two")):
-        code, out, err = bicrl(*words(f"{temporary}/refused", *here, *overrides), ranks=ranks)
+        code, out, err = bicrl(*words(f"{temporary}/refused", *here, NOBODY, *overrides), ranks=ranks)
         expect(code == 2 and message in err, f"refuses {overrides}", code, out, err)
 print("split runs end as colocated ones do")

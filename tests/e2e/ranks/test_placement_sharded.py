@@ -5,7 +5,7 @@ from support import bicrl, expect, folder
 STAGE = ["trainer.sharding_stage=3"]
 
 with folder() as temporary:
-    verifier, here = verifier_here(temporary)
+    here = verifier_here(temporary)
     code, out, err = bicrl(*words(f"{temporary}/colocated", *here, *STAGE), ranks=2)
     expect(code == 0, "two colocated ranks", out, err)
     expected = trace(f"{temporary}/colocated")
@@ -13,5 +13,4 @@ with folder() as temporary:
     code, out, err = bicrl(*words(f"{temporary}/split", *here, *STAGE, *SPLIT), ranks=3)
     expect(code == 0, "two trainers and a generator", out, err)
     same("three ranks", f"{temporary}/split", expected)
-    verifier.kill()
 print("sharded trainers beside a generator end as colocated ranks do")

@@ -52,7 +52,7 @@ with folder() as temporary:
     code, out, err = bicrl(*alone, "--dry-run", ranks=2, more_environment={"SLURM_STEP_NUM_TASKS": "4"})
     expect(code == 0, "mpirun within a step of another size", code, out, err)
 
-    # mpirun binds one or two ranks to a core each unless it is told otherwise.
+    # mpirun binds one or two ranks to a core each unless an option says otherwise.
     for flags, is_bound in ((["--bind-to", "core"], True), (["--bind-to", "none"], False)):
         done = subprocess.run(["mpirun", *flags, "-np", "1", BINARY, *WORDS, f"run.directory={temporary}/bound-{is_bound}"],
                               capture_output=True, text=True, cwd=SOURCE, env={**ENVIRONMENT, **IMPATIENT}, timeout=300)

@@ -3,11 +3,11 @@ interrupted and wherever it goes on."""
 import os
 import signal
 
-from placement_runs import SPLIT, begun, pid_of_rank, same, trace, verifier_here, words
+from placement_runs import NOBODY, SPLIT, begun, pid_of_rank, same, trace, verifier_here, words
 from support import bicrl, expect, folder
 
 with folder() as temporary:
-    verifier, here = verifier_here(temporary)
+    here = verifier_here(temporary)
     code, out, err = bicrl(*words(f"{temporary}/in_turns", *here, *SPLIT), ranks=2)
     expect(code == 0, "a run in turns", out, err)
     ahead = ["trainer.max_staleness=1"]
@@ -31,11 +31,9 @@ with folder() as temporary:
     expect(code == 0 and "going on after" in out + err, "goes on", out, err)
     same("one step ahead, moved", run, overlapped)
 
-    verifier.kill()
-
     for ranks, overrides, message in ((None, ["trainer.max_staleness=1"], "has no effect with 'placement: colocated'"),
                                       (2, [*SPLIT, "trainer.max_staleness=9"], "max_staleness"),
                                       (2, [*SPLIT, *ahead, "stages.1.update.shrink=2"], "take from the present one")):
-        code, out, err = bicrl(*words(f"{temporary}/refused", *here, *overrides), ranks=ranks)
+        code, out, err = bicrl(*words(f"{temporary}/refused", *here, NOBODY, *overrides), ranks=ranks)
         expect(code == 2 and message in err, f"refuses {overrides}", code, out, err)
 print("runs that are steps ahead repeat")

@@ -49,7 +49,7 @@ with folder() as temporary:
     words = ["backend=gpu", "workers=2", "gpu.run_s=3600", "metrics_listen=127.0.0.1:0", *patient(3600, prefix="")]
     server = Server(*words)
 
-    # ---- Both are told, and used.
+    # ---- Both are reported, and used.
     described = server.stub.Describe(messages.DescribeRequest(), timeout=60)
     expect(re.match(r"gpu/Pretended GPU/sm_90/driver-13\.0/own-sizes-\d+\+ptx/", described.backend), "the model names the backend", described)
     for number in (0, 1):
@@ -80,7 +80,7 @@ with folder() as temporary:
     wait_for(lambda: len(loaders()) == 4 and len(before - loaders()) == 1, "one process is replaced, the others stay")
     expect(server.verify(anew("after an endless kernel")).correct, "the next candidate is served")
 
-    # ---- A lost device is told, and its work goes to the other; it comes back by itself.
+    # ---- A lost device is reported, and its work goes to the other; it comes back by itself.
     (driver / "lost-1").write_text("lost\n")
     for i in range(4):
         verdict = server.verify(anew(f"lost {i}"))

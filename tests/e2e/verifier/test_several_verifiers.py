@@ -27,7 +27,7 @@ with folder() as temporary:
     code, out, err = bicrl(*EVAL, f"verifier.addresses=[{NOWHERE},{one}]", "verifier.deadline_s=5", "verifier.backoff_s=0.1")
     expect("does not answer" in err and NOWHERE in err and "got no verdict" not in out, "a silent one beside another", code, out, err)
 
-    # Times where none are measured: told by whoever is asked, before the first step.
+    # Times where none are measured: reported by any server that is asked, before the first step.
     code, out, err = bicrl(*TRAIN, f"run.directory={temporary}/timed", f"verifier.addresses=[{one}]", "reward=configs/rewards/speedup.yaml")
     expect(code == 2 and one in err and "has the clock 'model'" in err and "warm_up" not in out, "a reward that needs times", code, out, err)
 

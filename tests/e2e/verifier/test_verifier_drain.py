@@ -1,5 +1,5 @@
 """What a verifier stops: the processes of a candidate that nobody waits for any more, at every stage; itself, when it is asked to
-end, after what runs has come to its end; and what it tells a collector meanwhile."""
+end, after what runs has come to its end; and what figures a collector gets meanwhile."""
 import os
 import re
 import threading
@@ -94,7 +94,7 @@ second.cancel()
 expect(gone(busy), "and goes with the last one", busy)
 server.canary("after cancellations")
 
-# ---- What a collector is told. A verification is answered before its worker is free, and a cancelled one may take longer.
+# ---- Metrics that a collector gets. A verification is answered before its worker is free, and a cancelled one may take longer.
 wait_for(lambda: float(figures(server)["bicrl_verifications_running"]) == 0, "nothing runs any more")
 said = figures(server)
 expect(float(said['bicrl_verifications_total{fault_class="",outcome="correct"}']) >= len(ENDLESS) + 1

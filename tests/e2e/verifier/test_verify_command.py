@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from support import CANDIDATES, bicrl, candidate_text, expect, folder, patient, read_json
+from support import CANDIDATES, bicrl, candidate_text, expect, folder, one_verifier, patient, read_json
 
 
 def entry(name, program):
@@ -47,10 +47,12 @@ class ModelNew(torch.nn.Module):
 with folder() as temporary:
     tasks, report = Path(temporary, "tasks.json"), Path(temporary, "verdicts.json")
 
-    def verify(entries, *words):
+    here = one_verifier(600)
+
+    def verify(entries, *words, verifier=here):
         tasks.write_text(json.dumps(entries))
         report_to = [] if "--json" in words else ["--json", report]
-        return bicrl("verify", "--tasks", tasks, *report_to, *patient(600), *words)
+        return bicrl("verify", "--tasks", tasks, *report_to, *verifier, *words)
 
     def candidate(name):
         path = Path(temporary, f"{name}.py")
@@ -58,7 +60,7 @@ with folder() as temporary:
         return ["--candidate", path]
 
     correct, incorrect, broken = entry("good", "honest"), entry("wrong", "wrong_value"), {**entry("broken", "honest"), "level": "high"}
-    code, out, err = verify([correct, broken, incorrect, 7])
+    code, out, err = verify([correct, broken, incorrect, 7], verifier=patient(600))  # one of its own, as a user has
     expect(code == 2, "broken entries show in the exit code", code, out, err)
     for words in (f"{tasks}: entry 2: level", f"{tasks}: entry 4: must be an object"):
         expect(words in err, f"names {words}", err)
@@ -139,7 +141,7 @@ with folder() as temporary:
         code, out, err = verify([correct], *words)
         expect(code == 2 and message in err, f"refuses {words}", code, out, err)
 
-    # Small changes to what is correct are found out, and told by kind; what was wrong already has none.
+    # Small changes to what is correct are found out, and reported by kind; an incorrect program has none.
     code, out, err = verify([correct, incorrect], "--mutate")
     mutants = read_json(report)["mutants"]
     expect(code == 1 and f"{len(mutants)} mutants of 1 correct programs" in out, "mutants of the correct program", code, out, err)
