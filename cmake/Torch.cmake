@@ -20,8 +20,9 @@ add_library(bicrl_torch INTERFACE)
 target_include_directories(bicrl_torch SYSTEM INTERFACE
   ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
 target_link_directories(bicrl_torch INTERFACE ${torch_root}/lib)
-target_link_libraries(bicrl_torch INTERFACE torch torch_cpu c10)
-# libtorch.so exports parts of another libstdc++ (std::filesystem::remove_all among them, which crashes there).
+# Not libtorch.so, which loads the wheel's GPU libraries as well: half of a process's start.
+target_link_libraries(bicrl_torch INTERFACE torch_cpu c10)
+# LibTorch exports parts of another libstdc++ (std::filesystem::remove_all among them, which crashes there).
 # The system's library comes first in the program's list, so its definitions are the ones that are found.
 target_link_options(bicrl_torch INTERFACE -Wl,-rpath,${torch_root}/lib -Wl,--no-as-needed -lstdc++)
 if(BICRL_CUDA)

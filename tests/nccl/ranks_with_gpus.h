@@ -1,7 +1,7 @@
-// What the NCCL tests share: they run under mpirun on a machine with a GPU for each rank, all ranks the same
-// cases in the same order, `mpirun -np 2 test_nccl`. To be included before Catch2, as it brings torch.
+// Common set-up of the NCCL tests. They run under mpirun on a machine with a GPU for each rank, all ranks the
+// same cases in the same order, `mpirun -np 2 test_nccl`. To be included before Catch2, as it brings torch.
 #pragma once
-#ifdef CATCH_TEST_MACROS_HPP_INCLUDED
+#if defined(CATCH_TEST_MACROS_HPP_INCLUDED) && !defined(VLOG)
 #error "include this before Catch2: torch's logging defines CHECK again"
 #endif
 #include <ATen/ATen.h>
