@@ -1,5 +1,5 @@
 # Several files are compiled as one: what they include is read once (bench/build.md). So a name of an unnamed
-# namespace is unique in its room, also the name of a registration.
+# namespace is unique in its room, and in the tests of a room, also the name of a registration.
 # BICRL_UNITY=OFF compiles each file alone.
 option(BICRL_UNITY "Compile several files of a room at once" ON)
 function(bicrl_compile_together target)

@@ -18,7 +18,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using testing::TemporaryFolder;
 
-const std::string kProgram = "class ModelNew: pass\n";
+const std::string kAnswer = "class ModelNew: pass\n";
 
 // A response of a run to the task, with its verdict.
 std::string episode(const std::string& task, const std::string& phase = "end_to_end") {
@@ -30,7 +30,7 @@ std::string episode(const std::string& task, const std::string& phase = "end_to_
                          {"phase", phase},
                          {"step", 4},
                          {"reward", 0.5},
-                         {"text", "```python\n" + kProgram + "```"},
+                         {"text", "```python\n" + kAnswer + "```"},
                          {"verdict", to_json(verdict)}})
              .dump() +
          "\n";

@@ -16,7 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 using Json = nlohmann::ordered_json;
 using testing::TemporaryFolder;
 
-const std::string kCode = module_named("# relu"), kProgram = "class ModelNew: pass\n";
+const std::string kCode = module_named("# relu"), kLoadedProgram = "class ModelNew: pass\n";
 
 struct Loaded {
   std::vector<Record> records;
@@ -42,7 +42,7 @@ TEST_CASE("file of CUDA-L1 is loaded with tasks, programs and scores") {
   Json found = {{"level_id", 1},
                 {"task_id", 19},
                 {"ref_code", kCode},
-                {"custom_code", kProgram},
+                {"custom_code", kLoadedProgram},
                 {"cuda_graph_code", "graph"},
                 {"score_default", 1.5},
                 {"score_torch_compile_default", 1.25},
@@ -55,7 +55,7 @@ TEST_CASE("file of CUDA-L1 is loaded with tasks, programs and scores") {
       load(folder, "cuda_l1.jsonl", found.dump() + "\n" + none.dump() + "\n{\"level_id\": 1}\n");
   REQUIRE(records.size() == 2);
   CHECK(records[0].task_id == "s:level_1_problem_19");
-  CHECK(records[0].answer.program == kProgram);
+  CHECK(records[0].answer.program == kLoadedProgram);
   CHECK(records[0].figures.at("published_speedup") == 1.5);
   CHECK(records[0].figures.at("score_cuda_graph") == 0.5);
   CHECK(records[0].labels.at("cuda_graph_code") == "graph");
@@ -79,7 +79,7 @@ TEST_CASE("tasks of another source are written as verl and read again") {
 TEST_CASE("tasks of any source are written as cuda_l1 with ids of one type and read again") {
   const TemporaryFolder folder;
   Record published = form_named("cuda_l1").read(
-      {{"level_id", 1}, {"task_id", 3}, {"ref_code", kCode}, {"custom_code", kProgram}});
+      {{"level_id", 1}, {"task_id", 3}, {"ref_code", kCode}, {"custom_code", kLoadedProgram}});
   Record variant = published, other = published;
   variant.labels.erase("published_task_id");
   variant.task_id = "s:level_1_problem_3+1";
@@ -136,9 +136,9 @@ TEST_CASE("file of conversations is loaded with reasoning and program of the las
                         {{"role", "user"}, {"content", "Write it."}},
                         {{"role", "assistant"}, {"content", answer}}});
   };
-  const Json plain = {{"messages", conversation("```python\n" + kProgram + "```")}};
+  const Json plain = {{"messages", conversation("```python\n" + kLoadedProgram + "```")}};
   const Json cold_start = {
-      {"messages", conversation("<think>\nShort.\n</think>\n\n```python\n" + kProgram + "```")},
+      {"messages", conversation("<think>\nShort.\n</think>\n\n```python\n" + kLoadedProgram + "```")},
       {"uuid", "u7"},
       {"entry_point", "Model"},
       {"module_name", "relu"},
@@ -148,11 +148,11 @@ TEST_CASE("file of conversations is loaded with reasoning and program of the las
       load(folder, "messages.jsonl", plain.dump() + "\n" + cold_start.dump() + "\n{\"messages\": []}\n");
   REQUIRE(records.size() == 2);
   CHECK(records[0].answer.messages.size() == 3);
-  CHECK(records[0].answer.program == kProgram);
+  CHECK(records[0].answer.program == kLoadedProgram);
   CHECK(records[0].pytorch_code.empty());
   CHECK(records[1].id == "s:u7");
   CHECK(records[1].answer.reasoning == "Short.");
-  CHECK(records[1].answer.program == kProgram);
+  CHECK(records[1].answer.program == kLoadedProgram);
   CHECK(records[1].pytorch_code == kCode);
   CHECK(records[1].figures.at("published_speedup") == 2.0);
   CHECK(source["form"] == "messages");

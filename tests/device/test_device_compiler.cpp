@@ -68,7 +68,7 @@ TEST_CASE("Every own program becomes PTX that the machine can lower") {
     INFO(program.name);
     REQUIRE(expected.count(program.name) == 1);
     CHECK(unsupported_device_feature(program.text) == "");
-    const DeviceProgram result =
+    const CompiledText result =
         compile_device_program(device_compiler(), program.text, read_device_flags({}));
     INFO(result.code.log);
     REQUIRE(result.code.ok);
@@ -101,14 +101,14 @@ TEST_CASE("Published programs become PTX that the machine can lower") {
     if (program.text.empty()) continue;
     ++with_kernels;
     INFO(program.name);
-    const DeviceProgram result =
+    const CompiledText result =
         compile_device_program(device_compiler(), program.text, read_device_flags({}));
     INFO(result.code.log);
     REQUIRE(result.code.ok);
     whole += !result.cut;
     CHECK(!testing::entries_of(result.code.ptx).empty());
     testing::check_lowers(result.code.ptx);
-    // The cut keeps what the whole text has, but for what the text alone does not tell.
+    // The cut keeps what the whole text has, but for what the text alone does not show.
     const DeviceCode cut = device_compiler().compile(cut_device_text(program.text), kFlags);
     INFO(cut.log);
     CHECK(cut.ok);
@@ -328,7 +328,7 @@ TEST_CASE("Every common beginning of include lines can be precompiled, and is on
 }
 
 TEST_CASE("Headers of the host alone hinder nobody") {
-  const DeviceProgram program = compile_device_program(
+  const CompiledText program = compile_device_program(
       device_compiler(),
       "#include <dlfcn.h>\n#include <signal.h>\n#include <sys/mman.h>\n#include <regex>\n"
       "__global__ void k(float* x) { x[0] = 1; }\n"
@@ -355,7 +355,7 @@ TEST_CASE("Asynchronous copies of groups can be included") {
 
 TEST_CASE("Macros of the flags stand behind the headers") {
   const DeviceFlags flags = read_device_flags({"-DN=3", "-D", "WIDE", "-DGONE=1", "-UGONE"});
-  const DeviceProgram program = compile_device_program(
+  const CompiledText program = compile_device_program(
       device_compiler(),
       "#if N != 3 || WIDE != 1 || defined(GONE) || __LINE__ != 1\n#error macros\n#endif\n"
       "__global__ void k(float* x) { x[0] = N; }\n",

@@ -31,9 +31,9 @@ constexpr unsigned kMostRowsOfGrid = 65535, kBlocksWithoutEnd = 1u << 30;
 constexpr int kInvalidValue = 1, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kMisaligned = 716,
               kLaunchFailed = 719, kLost = 999;
 
-// Which devices there are, and which one a number means, is told as NVIDIA's is: "0,3" are two, by their
-// places in the machine. Those from kOtherModels on are of another model. One is lost as long as there is a
-// file of the name lost-PLACE beside this library.
+// The visible devices, and the one that a number means, are configured as NVIDIA's are: "0,3" are two, by
+// their places in the machine. Those from kOtherModels on are of another model. One is lost as long as there
+// is a file of the name lost-PLACE beside this library.
 constexpr int kOtherModels = 8, kNoDevice = 101, kUnavailableDevice = 46;
 
 std::vector<int> places() {
@@ -53,7 +53,7 @@ bool is_lost(int device) {
                 F_OK) == 0;
 }
 
-// What is told of it in a file beside this library; 0 without.
+// The value that a file of the name beside this library holds; 0 without.
 int setting(const char* name) {
   Dl_info here{};
   if (dladdr(&place, &here) == 0) return 0;

@@ -1,5 +1,5 @@
 // What sandbox/gpu/device_monitor.h needs of libnvidia-ml.so.1. Of as many answers as $BICRL_FAKE_THROTTLED
-// says the first ones tell that the device is too hot.
+// says the first ones report that the device is too hot.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,7 +1,7 @@
-// What the fuzz targets share. Each target_NAME.cpp defines LLVMFuzzerTestOneInput() and nothing else that is
-// visible: it feeds the bytes to one reader of outside input and checks what came out. An InputError is a
-// fine answer; any other exception, a broken property, a sanitizer's report, a hang or too much memory is a
-// finding.
+// Functions that the fuzz targets share. Each target_NAME.cpp defines LLVMFuzzerTestOneInput() and nothing
+// else that is visible: it feeds the bytes to one reader of outside input and checks what came out. An
+// InputError is a fine answer; any other exception, a broken property, a sanitizer's report, a hang or too
+// much memory is a finding.
 #pragma once
 #include <cstddef>
 #include <cstdint>

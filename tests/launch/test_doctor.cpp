@@ -16,7 +16,7 @@ namespace bicrl {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-constexpr uint64_t kGiB = 1ull << 30;
+constexpr uint64_t kGiBytes = 1ull << 30;
 
 TEST_CASE("fewer than two CPUs are a limit, as is a quota below them") {
   CHECK(check_cpus(2).status == CheckStatus::kOk);
@@ -29,9 +29,9 @@ TEST_CASE("fewer than two CPUs are a limit, as is a quota below them") {
 }
 
 TEST_CASE("memory: too little, little, enough") {
-  CHECK(check_memory(kGiB).status == CheckStatus::kMissing);
-  CHECK(check_memory(2 * kGiB).status == CheckStatus::kLimited);
-  CHECK(check_memory(8 * kGiB).status == CheckStatus::kOk);
+  CHECK(check_memory(kGiBytes).status == CheckStatus::kMissing);
+  CHECK(check_memory(2 * kGiBytes).status == CheckStatus::kLimited);
+  CHECK(check_memory(8 * kGiBytes).status == CheckStatus::kOk);
   const uint64_t physical =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   CHECK(available_memory_bytes() > 0);

@@ -11,7 +11,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 // "launcher count", or "".
-std::string announced(const std::map<std::string, std::string>& variables) {
+std::string announcement(const std::map<std::string, std::string>& variables) {
   const auto tasks = announced_tasks([&](const char* name) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
@@ -22,15 +22,16 @@ std::string announced(const std::map<std::string, std::string>& variables) {
 }  // namespace
 
 TEST_CASE("the innermost launcher says how many tasks there are") {
-  CHECK(announced({}) == "");
-  CHECK(announced({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "8"}}) == "SLURM_STEP_NUM_TASKS 4");
-  CHECK(announced({{"SLURM_NTASKS", "8"}}) == "");  // of an allocation: nothing is started yet
-  CHECK(announced({{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}}) == "PMI_SIZE 2");
-  CHECK(announced({{"PMIX_RANK", "0"}}) == "PMIX_RANK 1");
-  CHECK(announced({{"PMIX_RANK", "3"}}) == "PMIX_RANK 4");
-  CHECK(announced({{"OMPI_COMM_WORLD_SIZE", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}}) ==
+  CHECK(announcement({}) == "");
+  CHECK(announcement({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "8"}}) == "SLURM_STEP_NUM_TASKS 4");
+  CHECK(announcement({{"SLURM_NTASKS", "8"}}) == "");  // of an allocation: nothing is started yet
+  CHECK(announcement({{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}}) == "PMI_SIZE 2");
+  CHECK(announcement({{"PMIX_RANK", "0"}}) == "PMIX_RANK 1");
+  CHECK(announcement({{"PMIX_RANK", "3"}}) == "PMIX_RANK 4");
+  CHECK(announcement({{"OMPI_COMM_WORLD_SIZE", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}}) ==
         "OMPI_COMM_WORLD_SIZE 1");
-  for (const char* nonsense : {"", "many", "-2", "4 tasks"}) CHECK(announced({{"PMI_SIZE", nonsense}}) == "");
+  for (const char* nonsense : {"", "many", "-2", "4 tasks"})
+    CHECK(announcement({{"PMI_SIZE", nonsense}}) == "");
 }
 
 TEST_CASE("a rank that is bound to fewer cores than it could use is reported") {

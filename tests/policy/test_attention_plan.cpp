@@ -7,7 +7,7 @@
 namespace bicrl {
 namespace {
 
-PolicyConfig tiny_config() {
+PolicyConfig one_layer_config() {
   PolicyConfig c;
   c.layers = 1;
   c.heads = c.kv_heads = 1;
@@ -26,7 +26,7 @@ using List = std::vector<int64_t>;
 
 TEST_CASE("a plan has each row's limit, each segment's pages, and each shared prompt once",
           "[attention_plan]") {
-  KvCache cache(tiny_config(), 12, at::kCPU, at::kFloat);
+  KvCache cache(one_layer_config(), 12, at::kCPU, at::kFloat);
   StepBuffer buffer(at::kCPU);
   AttentionPlanner planner(4, 64, cache, buffer);
   buffer.allocate();
@@ -55,7 +55,7 @@ TEST_CASE("a plan has each row's limit, each segment's pages, and each shared pr
   CHECK(list(plan.prompt_tokens) == List{20});
   CHECK(plan.prompt_tokens_of(2) == 20);
   CHECK(plan.prompt_tokens_of(1) == 0);
-  // The next plan has forgotten it; what is too much is told.
+  // The next plan has forgotten it; what is too much is refused.
   CHECK(planner.plan({{alone, 0, 4, 0}}).rows() == 4);
   CHECK(plan.prompt_tokens.empty());
   const auto large = cache.reserve(80).value();

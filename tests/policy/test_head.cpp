@@ -6,14 +6,10 @@
 
 #include "policy/embedding.h"
 #include "policy/head.h"
+#include "tests/support/differences.h"
 
 namespace bicrl {
 namespace {
-
-double relative_difference(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor host = a.to(at::kCPU, at::kDouble);
-  return ((host - b).norm() / b.norm()).item<double>();
-}
 
 void check_head(at::Device device) {
   const int64_t vocab = 10'000, width = 512;  // several slices of the weight
@@ -27,14 +23,14 @@ void check_head(at::Device device) {
     const at::Tensor exact_gradient = gradient.to(at::kCPU, at::kDouble);
     const at::Tensor logits = head_logits(hidden, weight);
     CHECK(logits.scalar_type() == at::kFloat);
-    CHECK(relative_difference(logits, exact_hidden.mm(exact_weight.t())) < 1e-6);
+    CHECK(testing::relative_difference(logits, exact_hidden.mm(exact_weight.t())) < 1e-6);
     const at::Tensor back = head_backward(gradient, hidden, weight);
     CHECK(back.scalar_type() == at::kBFloat16);  // rounded once
-    CHECK(relative_difference(back, exact_gradient.mm(exact_weight)) < 2e-3);
+    CHECK(testing::relative_difference(back, exact_gradient.mm(exact_weight)) < 2e-3);
     expected.addmm_(exact_gradient.t(), exact_hidden);
   }
   CHECK(weight.grad().scalar_type() == at::kFloat);
-  CHECK(relative_difference(weight.grad(), expected) < 1e-5);
+  CHECK(testing::relative_difference(weight.grad(), expected) < 1e-5);
 }
 
 }  // namespace
@@ -58,7 +54,7 @@ TEST_CASE("a token's embedding gets the sum of all its rows, rounded once") {
   const at::Tensor expected =
       at::zeros({30, 16}, at::kDouble).index_add_(0, tokens, gradient.to(at::kDouble));
   CHECK(weight.grad().scalar_type() == at::kBFloat16);
-  CHECK(relative_difference(weight.grad(), expected) < 3e-3);
+  CHECK(testing::relative_difference(weight.grad(), expected) < 3e-3);
 }
 
 }  // namespace bicrl

@@ -2,6 +2,7 @@
 #include "policy/lora_config.h"
 
 #include "tests/support/adapters.h"
+#include "tests/support/differences.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -57,10 +58,6 @@ at::Tensor forward(const Transformer& policy) {
   return policy.logits(policy.hidden(tokens, tokens, attention));
 }
 
-double relative_difference(const at::Tensor& a, const at::Tensor& b) {
-  return ((a.to(at::kDouble) - b.to(at::kDouble)).norm() / b.to(at::kDouble).norm()).item<double>();
-}
-
 // Gradients of what lies in `store` for a loss of the final hidden states.
 std::map<std::string, at::Tensor> gradients(Transformer& policy, ParameterStore& store,
                                             Recompute recompute = Recompute::kNone) {
@@ -113,15 +110,15 @@ TEST_CASE("an adapted projection is its formula, with autograd's gradients") {
     const at::Tensor wa = wide(a), wb = wide(b), wx = wide(x);
     const at::Tensor literal = wx.mm(w.to(at::kDouble).t()) + 1.75 * wx.mm(wa.t()).mm(wb.t());
     literal.backward(g.to(at::kDouble));
-    CHECK(relative_difference(y.detach(), literal.detach()) < tolerance);
-    CHECK(relative_difference(a.grad(), wa.grad()) < tolerance);
-    CHECK(relative_difference(b.grad(), wb.grad()) < tolerance);
-    CHECK(relative_difference(x.grad(), wx.grad()) < tolerance);
+    CHECK(testing::relative_difference(y.detach(), literal.detach()) < tolerance);
+    CHECK(testing::relative_difference(a.grad(), wa.grad()) < tolerance);
+    CHECK(testing::relative_difference(b.grad(), wb.grad()) < tolerance);
+    CHECK(testing::relative_difference(x.grad(), wx.grad()) < tolerance);
     CHECK_FALSE(w.grad().defined());
     const at::Tensor merged = projection.merged();
     CHECK(merged.scalar_type() == dtype);
     CHECK_FALSE(merged.requires_grad());
-    CHECK(relative_difference(at::linear(x, merged).detach(), literal.detach()) < tolerance);
+    CHECK(testing::relative_difference(at::linear(x, merged).detach(), literal.detach()) < tolerance);
   }
 }
 
@@ -202,7 +199,7 @@ TEST_CASE("gradients of adapters are those of the merged weights, through their 
       const at::Tensor expected =
           lora.scaling() * (name.ends_with("lora_A.weight") ? b.t().mm(of_weight) : of_weight.mm(a.t()));
       // Rotations are of fp32.
-      CHECK(relative_difference(gradient, expected) < 1e-5);
+      CHECK(testing::relative_difference(gradient, expected) < 1e-5);
     }
     for (const auto& [name, value] : policy.parameters()) CHECK_FALSE(value.grad().defined());
   }
@@ -304,7 +301,8 @@ TEST_CASE("a saved policy has its adapters merged, and transformers reads it") {
       save_policy(where, policy, tokenizer);
       save_adapters(where / "adapter", adapter_files(policy, "some/base", policy.store().checksum()));
       const Transformer again = load_policy(where, at::kCPU, dtype);
-      CHECK(relative_difference(forward(again), forward(policy)) < (dtype == at::kFloat ? 1e-5 : 3e-2));
+      CHECK(testing::relative_difference(forward(again), forward(policy)) <
+            (dtype == at::kFloat ? 1e-5 : 3e-2));
       for (const auto& [name, value] : policy.parameters()) {
         INFO(name);
         const bool adapted = name.find("q_proj") != name.npos || name.find("v_proj") != name.npos ||

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "policy/rms_norm.h"
+#include "tests/support/differences.h"
 
 namespace bicrl {
 namespace {
@@ -13,10 +14,6 @@ constexpr double kEps = 1e-5;
 // The definition, in fp64.
 at::Tensor plain(const at::Tensor& x, const at::Tensor& weight) {
   return x * (x.square().mean(-1, true) + kEps).rsqrt() * weight;
-}
-
-double largest_difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
 }
 
 TEST_CASE("RMS norm and its gradients equal the definition at every width") {
@@ -29,12 +26,12 @@ TEST_CASE("RMS norm and its gradients equal the definition at every width") {
     x.requires_grad_(true);
     weight.requires_grad_(true);
     const at::Tensor out = rms_norm(x, weight, kEps), exact = plain(exact_x, exact_weight);
-    CHECK(largest_difference(out, exact) < 1e-5);
+    CHECK(testing::largest_difference(out, exact) < 1e-5);
     out.backward(grad);
     exact.backward(grad.to(at::kDouble));
-    CHECK(largest_difference(x.grad(), exact_x.grad()) <
+    CHECK(testing::largest_difference(x.grad(), exact_x.grad()) <
           2e-5 * (1 + exact_x.grad().abs().max().item<double>()));
-    CHECK(largest_difference(weight.grad(), exact_weight.grad()) < 2e-5);
+    CHECK(testing::largest_difference(weight.grad(), exact_weight.grad()) < 2e-5);
     // Without gradients the same numbers, bit for bit.
     CHECK(at::equal(rms_norm(x.detach(), weight.detach(), kEps), out));
   }
@@ -43,7 +40,7 @@ TEST_CASE("RMS norm and its gradients equal the definition at every width") {
 TEST_CASE("RMS norm takes views, and a gradient of one input alone") {
   at::Tensor x = at::randn({8, 6}), weight = at::randn({6});
   const at::Tensor transposed = at::randn({6, 8}).t();
-  CHECK(largest_difference(rms_norm(transposed, weight, kEps), plain(transposed, weight)) < 1e-5);
+  CHECK(testing::largest_difference(rms_norm(transposed, weight, kEps), plain(transposed, weight)) < 1e-5);
   weight.requires_grad_(true);
   rms_norm(x, weight, kEps).sum().backward();
   CHECK(weight.grad().defined());
@@ -73,7 +70,7 @@ TEST_CASE("RMS norm of many rows does not depend on the thread count") {
 TEST_CASE("RMS norm in bf16 keeps its statistic in fp32") {
   const at::Tensor x = (at::randn({4, 512}) * 8).to(at::kBFloat16), weight = at::ones({512}, at::kBFloat16);
   const at::Tensor exact = plain(x.to(at::kDouble), weight.to(at::kDouble));
-  CHECK(largest_difference(rms_norm(x, weight, kEps), exact) < 0.02);
+  CHECK(testing::largest_difference(rms_norm(x, weight, kEps), exact) < 0.02);
 }
 
 }  // namespace

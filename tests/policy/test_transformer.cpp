@@ -14,6 +14,7 @@
 #include "policy/files/checkpoint_io.h"
 #include "policy/files/safetensors.h"
 #include "tests/support/dense_attention.h"
+#include "tests/support/differences.h"
 #include "tests/support/support.h"
 
 namespace bicrl {
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-PolicyConfig small_config() {
+PolicyConfig two_layer_config() {
   PolicyConfig config;
   config.vocab_size = 64;
   config.hidden_size = 32;
@@ -40,10 +41,6 @@ at::Tensor forward(const Transformer& transformer, const at::Tensor& tokens) {
       testing::block_causal_mask(tokens.size(0), transformer.config().block_size, transformer.device()));
   const at::Tensor positions = at::arange(tokens.size(0), tokens.options());
   return transformer.logits(transformer.hidden(tokens, positions, attention));
-}
-
-double largest_difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
 }
 
 constexpr const char* kVariants[] = {"tied",        "untied",      "wide_block",  "block_of_16",
@@ -95,12 +92,14 @@ TEST_CASE("logits and gradients equal transformers' Qwen3 under a block-causal m
       INFO(variant << ", " << length << " tokens");
       const SafetensorsFile expected(folder.path() / variant / concat("case_", length, ".safetensors"));
       const at::Tensor logits = forward(transformer, expected.load("tokens"));
-      worst_logit = std::max(worst_logit, largest_difference(logits.detach(), expected.load("logits")));
+      worst_logit =
+          std::max(worst_logit, testing::largest_difference(logits.detach(), expected.load("logits")));
       at::log_softmax(logits, -1).gather(1, expected.load("targets").unsqueeze(1)).mean().neg().backward();
       for (const auto& [name, parameter] : transformer.parameters()) {
         INFO(name);
         REQUIRE(parameter.grad().defined());
-        const double difference = largest_difference(parameter.grad(), expected.load("grad." + name));
+        const double difference =
+            testing::largest_difference(parameter.grad(), expected.load("grad." + name));
         CHECK(difference < 1e-5);
         worst_gradient = std::max(worst_gradient, difference);
         parameter.mutable_grad().reset();
@@ -125,7 +124,7 @@ TEST_CASE("logits on a GPU equal transformers' Qwen3 under a block-causal mask",
       INFO(variant << ", " << length << " tokens");
       const SafetensorsFile expected(folder.path() / variant / concat("case_", length, ".safetensors"));
       const at::Tensor logits = forward(transformer, expected.load("tokens").to(at::kCUDA)).cpu();
-      worst = std::max(worst, largest_difference(logits, expected.load("logits")));
+      worst = std::max(worst, testing::largest_difference(logits, expected.load("logits")));
       CHECK(worst < 1e-4);
     }
     rounded += check_bf16(folder.path() / variant, at::kCUDA);
@@ -134,7 +133,7 @@ TEST_CASE("logits on a GPU equal transformers' Qwen3 under a block-causal mask",
 }
 
 TEST_CASE("logits of a bf16 policy are sums in fp32") {
-  PolicyConfig config = small_config();
+  PolicyConfig config = two_layer_config();
   config.vocab_size = 40'000;  // several slices of the head
   config.hidden_size = 512;
   config.tie_word_embeddings = GENERATE(false, true);
@@ -149,13 +148,13 @@ TEST_CASE("logits of a bf16 policy are sums in fp32") {
   const at::Tensor expected = at::linear(hidden.to(at::kDouble), head.to(at::kDouble));
   const at::Tensor logits = transformer.logits(hidden);
   CHECK(logits.scalar_type() == at::kFloat);
-  const double error = largest_difference(logits, expected);
+  const double error = testing::largest_difference(logits, expected);
   INFO("largest error " << error << " of logits up to " << expected.abs().max().item<double>());
   CHECK(error < 1e-5);
 }
 
 TEST_CASE("random parameters are a function of config and seed") {
-  const PolicyConfig config = small_config();
+  const PolicyConfig config = two_layer_config();
   const Transformer a = Transformer::random(config, 11, at::kCPU, at::kFloat);
   const Transformer b = Transformer::random(config, 11, at::kCPU, at::kFloat);
   const Transformer c = Transformer::random(config, 12, at::kCPU, at::kFloat);
@@ -175,7 +174,7 @@ TEST_CASE("random parameters are a function of config and seed") {
 }
 
 TEST_CASE("a large random parameter does not depend on how threads share it") {
-  PolicyConfig config = small_config();
+  PolicyConfig config = two_layer_config();
   config.vocab_size = 4096;  // above the grain of parallel drawing
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
@@ -192,7 +191,7 @@ TEST_CASE("threads share the drawing of parameters") {
     clock_gettime(clock, &time);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
   };
-  PolicyConfig config = small_config();
+  PolicyConfig config = two_layer_config();
   config.vocab_size = 1 << 17;
   const int before = at::get_num_threads();
   at::set_num_threads(2);
@@ -205,34 +204,34 @@ TEST_CASE("threads share the drawing of parameters") {
 }
 
 TEST_CASE("the listed parameters are the ones the forward uses") {
-  const Transformer transformer = Transformer::random(small_config(), 1, at::kCPU, at::kFloat);
+  const Transformer transformer = Transformer::random(two_layer_config(), 1, at::kCPU, at::kFloat);
   const at::Tensor tokens = at::arange(10, at::kLong);
   for (const auto& [name, parameter] : transformer.parameters()) {
     INFO(name);
     const at::Tensor before = forward(transformer, tokens);
     parameter.mul_(1.5);
-    CHECK(largest_difference(before, forward(transformer, tokens)) > 0);
+    CHECK(testing::largest_difference(before, forward(transformer, tokens)) > 0);
   }
 }
 
 TEST_CASE("bf16 follows fp32 within its precision") {
-  const Transformer exact = Transformer::random(small_config(), 5, at::kCPU, at::kFloat);
-  const Transformer rounded = Transformer::random(small_config(), 5, at::kCPU, at::kBFloat16);
+  const Transformer exact = Transformer::random(two_layer_config(), 5, at::kCPU, at::kFloat);
+  const Transformer rounded = Transformer::random(two_layer_config(), 5, at::kCPU, at::kBFloat16);
   const at::Tensor tokens = at::arange(21, at::kLong);
   const at::Tensor logits = forward(rounded, tokens);
   CHECK(logits.scalar_type() == at::kFloat);
   const at::Tensor reference = forward(exact, tokens);
-  CHECK(largest_difference(reference, logits) < 0.05 * reference.abs().max().item<double>());
+  CHECK(testing::largest_difference(reference, logits) < 0.05 * reference.abs().max().item<double>());
 }
 
 TEST_CASE("tokens of a later block do not change an earlier one, those of the same block do") {
-  const Transformer transformer = Transformer::random(small_config(), 2, at::kCPU, at::kFloat);
+  const Transformer transformer = Transformer::random(two_layer_config(), 2, at::kCPU, at::kFloat);
   const at::Tensor tokens = at::arange(12, at::kLong);
   at::Tensor changed = tokens.clone();
   changed[7] = 40;
   const at::Tensor before = forward(transformer, tokens), after = forward(transformer, changed);
   CHECK(at::equal(before.narrow(0, 0, 4), after.narrow(0, 0, 4)));
-  CHECK(largest_difference(before[4], after[4]) > 0);
+  CHECK(testing::largest_difference(before[4], after[4]) > 0);
 }
 
 std::string refusal(const PolicyConfig& config, std::map<std::string, at::Tensor> tensors) {
@@ -245,7 +244,7 @@ std::string refusal(const PolicyConfig& config, std::map<std::string, at::Tensor
 }
 
 TEST_CASE("a missing, extra or misshapen tensor is named") {
-  PolicyConfig config = small_config();
+  PolicyConfig config = two_layer_config();
   const Transformer source = Transformer::random(config, 1, at::kCPU, at::kFloat);
   const std::map<std::string, at::Tensor> whole(source.parameters().begin(), source.parameters().end());
   CHECK(refusal(config, whole) == "accepted");
@@ -284,13 +283,13 @@ TEST_CASE("dense attention equals a loop over single scores") {
         sum += weight * v[j][h / 2];
         total += weight;
       }
-      CHECK(largest_difference(out[i][h], sum / total) < 1e-12);
+      CHECK(testing::largest_difference(out[i][h], sum / total) < 1e-12);
     }
   CHECK_THROWS_AS(testing::DenseMaskAttention(at::zeros({3, 3}, at::kBool)), Error);
 }
 
 TEST_CASE("the policy's distribution covers exactly the allowed ids") {
-  const PolicyConfig config = small_config();
+  const PolicyConfig config = two_layer_config();
   const at::Tensor allowed = allowed_ids(config, 60, at::kCPU);
   CHECK(allowed.sum().item<int64_t>() == 60);
   CHECK_FALSE(allowed_ids(config, 64, at::kCPU)[63].item<bool>());
@@ -300,7 +299,7 @@ TEST_CASE("the policy's distribution covers exactly the allowed ids") {
   for (const double temperature : {1.0, 0.5}) {
     const at::Tensor log_probs = policy_log_softmax(logits, allowed, temperature);
     const at::Tensor p = at::softmax(logits.detach().narrow(1, 0, 60) / temperature, -1);
-    CHECK(largest_difference(log_probs.narrow(1, 0, 60).exp(), p) < 1e-6);
+    CHECK(testing::largest_difference(log_probs.narrow(1, 0, 60).exp(), p) < 1e-6);
     CHECK(at::isinf(log_probs.narrow(1, 60, 4)).all().item<bool>());
     log_probs.select(1, 7).sum().backward();
     CHECK(at::isfinite(logits.grad()).all().item<bool>());

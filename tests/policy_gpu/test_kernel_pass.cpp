@@ -180,7 +180,7 @@ TEST_CASE("a pass by kernels is as near to fp64 as the operators' in bf16", "[ke
            name.c_str(), a.mean / scale, a.most / scale, b.mean / scale, b.most / scale);
     INFO(name);
     CHECK(std::isfinite(a.most));
-    // Errors of a row's values go together, so that few rows tell little of the mean.
+    // Errors of a row's values go together, so that few rows say little about the mean.
     CHECK(a.mean <= (expected.dim() == 1 ? 1.3 : 1.15) * b.mean + 1e-7 * scale);
     CHECK(a.most <= 2 * b.most + 1e-6 * scale);
   };

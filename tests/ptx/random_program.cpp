@@ -8,9 +8,9 @@
 namespace bicrl::ptx::testing {
 namespace {
 
-class Writer {
+class ProgramWriter {
  public:
-  Writer(uint64_t seed, int function) : seed_(seed), function_(function) {}
+  ProgramWriter(uint64_t seed, int function) : seed_(seed), function_(function) {}
 
   std::string function() {
     std::string text = concat("FUNCTION unsigned f", function_, "(unsigned t, const unsigned* in) {\n");
@@ -125,7 +125,8 @@ class Writer {
 
 std::string random_functions(uint64_t seed, int count) {
   std::string text;
-  for (int i = 0; i < count; ++i) text += Writer(mix_key({seed, static_cast<uint64_t>(i)}), i).function();
+  for (int i = 0; i < count; ++i)
+    text += ProgramWriter(mix_key({seed, static_cast<uint64_t>(i)}), i).function();
   return text;
 }
 

@@ -118,7 +118,7 @@ double decode(const char* bytes, const std::string& type) {
 }
 
 // A kernel that passes registers from and to memory: {%0, ..}, {..}, {..}, {..}.
-std::string kernel_text(const std::string& instruction, int d, int a, int b, int c, bool wide) {
+std::string layout_kernel(const std::string& instruction, int d, int a, int b, int c, bool wide) {
   const std::string type = wide ? "double" : "unsigned", constraint = wide ? "d" : "r";
   int next = 0;
   const auto list = [&](int count) {
@@ -173,9 +173,9 @@ void check(const Shape& shape, const std::string& d_type, const std::string& typ
   const auto registers = [](int elements, const std::string& of) {
     return bytes_of_element(of) == 2 ? elements / 2 : elements;
   };
-  KernelRunner runner(kernel_text(instruction, registers(shape.c_elements, d_type),
-                                  registers(shape.a_elements, type), registers(shape.b_elements, type),
-                                  registers(shape.c_elements, c_type), type == "f64"));
+  KernelRunner runner(layout_kernel(instruction, registers(shape.c_elements, d_type),
+                                    registers(shape.a_elements, type), registers(shape.b_elements, type),
+                                    registers(shape.c_elements, c_type), type == "f64"));
   const auto at = [](int row, int column, int columns) {
     return static_cast<size_t>(row * columns + column);
   };

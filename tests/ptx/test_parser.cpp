@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 using Catch::Matchers::ContainsSubstring;
-using Kind = Operand::Kind;
+using OperandKind = Operand::Kind;
 
 Instruction one(const std::string& text) {
   const Function function = function_of(text);
@@ -23,7 +23,7 @@ Instruction one(const std::string& text) {
 Operand constant(const std::string& text) { return one("mov.b64 %rd1, " + text + ";").operands.at(1); }
 
 std::string register_name(const Function& function, const Operand& operand) {
-  REQUIRE(operand.kind == Kind::kRegister);
+  REQUIRE(operand.kind == OperandKind::kRegister);
   return function.registers.at(operand.index).name;
 }
 
@@ -54,11 +54,11 @@ TEST_CASE("an instruction has an opcode, modifiers, a guard and operands") {
   CHECK(load.guard_negated);
   CHECK(load.text_line == 12);
   REQUIRE(load.operands.size() == 2);
-  CHECK(load.operands[0].kind == Kind::kVector);
+  CHECK(load.operands[0].kind == OperandKind::kVector);
   CHECK(register_name(function, load.operands[0].elements.at(0)) == "%r1");
   CHECK(load.operands[0].elements.at(0).type == Type::kB32);
-  CHECK(load.operands[0].elements.at(1).kind == Kind::kSink);
-  CHECK(load.operands[1].kind == Kind::kAddress);
+  CHECK(load.operands[0].elements.at(1).kind == OperandKind::kSink);
+  CHECK(load.operands[1].kind == OperandKind::kAddress);
   CHECK(load.operands[1].bits == -8);
   CHECK(register_name(function, load.operands[1].elements.at(0)) == "%rd2");
 }
@@ -66,7 +66,7 @@ TEST_CASE("an instruction has an opcode, modifiers, a guard and operands") {
 TEST_CASE("an opcode that nobody knows is kept") {
   const Instruction odd = one("frobnicate.async.2d.m16n8k16 %r1, [16], 3;");
   CHECK(odd.name() == "frobnicate.async.2d.m16n8k16");
-  CHECK(odd.operands.at(1).elements.at(0).kind == Kind::kInteger);
+  CHECK(odd.operands.at(1).elements.at(0).kind == OperandKind::kInteger);
   CHECK(odd.operands.at(1).elements.at(0).bits == 16);
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("numbers are read in every notation") {
   CHECK(constant("WARP_SZ").bits == 32);
   const Operand single = constant("0f3FC00000"), twice = constant("0dBFF8000000000000"),
                 decimal = constant("1.5e-3");
-  CHECK(single.kind == Kind::kFloat);
+  CHECK(single.kind == OperandKind::kFloat);
   CHECK(single.type == Type::kF32);
   CHECK(single.bits == 0x3FC00000);
   CHECK(constant("-0f3FC00000").bits == 0xBFC00000);
@@ -131,12 +131,12 @@ TEST_CASE("destinations in pairs, negated predicates, variables with offsets") {
       "31, -1;\n"
       "mov.u64 %rd1, s+12;\nld.param.u64 %rd2, [k_param_0];");
   const Operand& pair = function.body[0].operands.at(0);
-  CHECK(pair.kind == Kind::kPair);
+  CHECK(pair.kind == OperandKind::kPair);
   CHECK(register_name(function, pair.elements.at(0)) == "%p1");
   CHECK(register_name(function, pair.elements.at(1)) == "%p2");
   CHECK(function.body[0].operands.at(3).negated);
-  CHECK(function.body[1].operands.at(0).elements.at(1).kind == Kind::kSink);
-  CHECK(function.body[2].operands.at(1).kind == Kind::kVariable);
+  CHECK(function.body[1].operands.at(0).elements.at(1).kind == OperandKind::kSink);
+  CHECK(function.body[2].operands.at(1).kind == OperandKind::kVariable);
   CHECK(function.body[2].operands.at(1).index == function.variables.at(0));
   CHECK(function.body[2].operands.at(1).bits == 12);
   CHECK(function.body[3].operands.at(1).elements.at(0).index == function.prototype.parameters.at(0));
@@ -185,7 +185,7 @@ TEST_CASE("labels belong to their scope, and may follow their use") {
 TEST_CASE("indexed branches") {
   const Function function =
       function_of("ts: .branchtargets L1, L0, L1;\n@%p1 brx.idx %r1, ts;\nL0: ret;\nL1: exit;");
-  CHECK(function.body[0].operands.at(1).kind == Kind::kTargets);
+  CHECK(function.body[0].operands.at(1).kind == OperandKind::kTargets);
   const auto& targets = function.branch_targets.at(function.body[0].operands[1].index);
   REQUIRE(targets.size() == 3);
   CHECK(function.labels[targets[0]] == 2);
@@ -252,21 +252,21 @@ TEST_CASE("functions, their prototypes and calls") {
   const Instruction& direct = k->body[0];
   CHECK(direct.returns == 1);
   REQUIRE(direct.operands.size() == 4);
-  CHECK(direct.operands[0].kind == Kind::kVariable);
+  CHECK(direct.operands[0].kind == OperandKind::kVariable);
   CHECK(module.variables[direct.operands[0].index].name == "retval0");
-  CHECK(direct.operands[1].kind == Kind::kFunction);
+  CHECK(direct.operands[1].kind == OperandKind::kFunction);
   CHECK(direct.operands[1].index == 0);
   CHECK(module.variables[direct.operands[3].index].bytes == 24);
   CHECK(k->body[1].operands.size() == 1);
   CHECK(k->body[2].operands.size() == 1);
   const Instruction& indirect = k->body[3];
-  CHECK(indirect.operands[1].kind == Kind::kRegister);
+  CHECK(indirect.operands[1].kind == OperandKind::kRegister);
   REQUIRE(indirect.prototype == 0);
   CHECK(k->prototypes[0].returns.size() == 1);
   REQUIRE(k->prototypes[0].parameters.size() == 2);
   CHECK(module.variables[k->prototypes[0].parameters[1]].bytes == 8);
   CHECK(k->prototypes.at(k->body[4].prototype).parameters == twice.prototype.parameters);
-  CHECK(k->body[5].operands[1].kind == Kind::kFunction);
+  CHECK(k->body[5].operands[1].kind == OperandKind::kFunction);
 
   CHECK_THAT(body_refusal("call nothing;"), ContainsSubstring("unknown name \"nothing\""));
   CHECK_THAT(body_refusal("call %rd1, ();"), ContainsSubstring("without a prototype"));

@@ -19,11 +19,11 @@ using testing::KernelRunner;
 constexpr int kFunctions = 5;
 constexpr int kThreads = 290;
 
-using Function = unsigned (*)(unsigned, const unsigned*);
+using HostFunction = unsigned (*)(unsigned, const unsigned*);
 
 // The same text, compiled for this processor.
-std::vector<Function> native(const std::string& text, const bicrl::testing::TemporaryFolder& folder,
-                             uint64_t seed) {
+std::vector<HostFunction> native(const std::string& text, const bicrl::testing::TemporaryFolder& folder,
+                                 uint64_t seed) {
   const auto source = folder.path() / concat("p", seed, ".cpp"),
              library = folder.path() / concat("p", seed, ".so");
   write_file_atomically(source, "#define FUNCTION extern \"C\" __attribute__((noinline))\n" + text);
@@ -31,9 +31,9 @@ std::vector<Function> native(const std::string& text, const bicrl::testing::Temp
   REQUIRE(std::system(command.c_str()) == 0);
   void* handle = dlopen(library.c_str(), RTLD_NOW);
   REQUIRE(handle);
-  std::vector<Function> functions;
+  std::vector<HostFunction> functions;
   for (int i = 0; i < kFunctions; ++i)
-    functions.push_back(reinterpret_cast<Function>(dlsym(handle, concat("f", i).c_str())));
+    functions.push_back(reinterpret_cast<HostFunction>(dlsym(handle, concat("f", i).c_str())));
   return functions;
 }
 

@@ -1,20 +1,17 @@
 // Where a response ends, with tokens that glue quotes and newlines together.
-#include <catch2/catch_test_macros.hpp>
-
 #include "common/error.h"
 #include "episode/episode.h"
 #include "rollout/decoding/response_end.h"
 #include "rollout/decoding/sequence.h"
-#include "tests/support/support.h"
+#include "tests/rollout/tiny_decoding.h"
+
+// Behind torch, whose headers define CHECK as well.
+#include <catch2/catch_test_macros.hpp>
 
 namespace bicrl {
 namespace {
 
-const Tokenizer& tiny_tokenizer() {
-  static const Tokenizer tokenizer =
-      Tokenizer::from_folder(testing::source_path("tests/rollout/tiny_tokenizer"));
-  return tokenizer;
-}
+using testing::tiny_tokenizer;
 
 constexpr int64_t kEnd = 264, kMask = 265;
 

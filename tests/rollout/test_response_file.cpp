@@ -1,4 +1,4 @@
-// A file of responses: whoever is killed, the next one goes on, and in the end nobody can tell.
+// A file of responses: after a killed writer the next one goes on, and the finished file does not differ.
 #include "rollout/response_file.h"
 
 #include <sys/stat.h>

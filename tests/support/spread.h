@@ -1,4 +1,4 @@
-// How far measured values spread.
+// Spread of measured values: their coefficient of variation.
 #pragma once
 #include <cmath>
 #include <span>

@@ -61,6 +61,14 @@ void run_python(const fs::path& script, const std::vector<std::string>& args) {
   REQUIRE((WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }
 
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  INFO(from);
+  size_t at = text.find(from);
+  REQUIRE(at != text.npos);
+  for (; at != text.npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  return text;
+}
+
 TemporaryFolder::TemporaryFolder() {
   std::string pattern = (fs::temp_directory_path() / "bicrl_test_XXXXXX").string();
   if (!mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed for " + pattern);

@@ -1,4 +1,4 @@
-// What several test programs share: where published data lie, and running a Python oracle.
+// Functions that several test programs share: paths of published data, and running a Python oracle.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -27,6 +27,9 @@ std::string test_python();
 // Runs `python script args...` with that interpreter; fails the test unless it exits 0. Exit code 77 (a
 // module is missing) skips the test with the script's message.
 void run_python(const std::filesystem::path& script, const std::vector<std::string>& args);
+
+// Every `from` of the text as `to`. Fails the test if there is none.
+std::string replaced(std::string text, const std::string& from, const std::string& to);
 
 // A fresh folder that is removed with the object.
 class TemporaryFolder {

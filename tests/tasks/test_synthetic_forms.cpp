@@ -20,9 +20,16 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
+// The first `from` of the text as `to`.
+std::string first_replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  REQUIRE(at != text.npos);
+  return text.replace(at, from.size(), to);
+}
+
 constexpr int64_t kCostingBytes = 1 << 20;
 
-ChainStep step(std::string_view name, std::vector<std::string_view> constants = {}) {
+ChainStep form_step(std::string_view name, std::vector<std::string_view> constants = {}) {
   return {&synthetic_operator(name), std::move(constants)};
 }
 
@@ -41,21 +48,21 @@ struct Example {
 
 // Of each family, with the structural operator at each place.
 std::vector<Example> examples() {
-  return {{{step("relu"), step("sub", {"1.0"}), step("tanh")}, {64, 64}},
-          {{step("sigmoid"), step("mul", {"3.0"})}, {50, 100}},
-          {{step("cos"), step("abs")}, {100, 77}},
-          {{step("tanh"), step("mul_row"), step("abs")}, {16, 16}},
-          {{step("add_row"), step("relu")}, {8, 33}},
-          {{step("sum"), step("tanh")}, {64, 16}},
-          {{step("square"), step("mean"), step("add", {"0.5"})}, {32, 8}},
-          {{step("abs"), step("max")}, {48, 24}},
-          {{step("sin"), step("sum")}, {100, 7}},
-          {{step("mul", {"2.0"}), step("softmax")}, {32, 8}},
-          {{step("relu"), step("softmax"), step("sqrt_abs")}, {64, 7}},
-          {{step("softmax"), step("sqrt_abs")}, {500, 16}},
-          {{step("avg3"), step("relu")}, {128, 128}},
-          {{step("tanh"), step("max3")}, {24, 48}},
-          {{step("abs"), step("diff"), step("silu")}, {200, 30}}};
+  return {{{form_step("relu"), form_step("sub", {"1.0"}), form_step("tanh")}, {64, 64}},
+          {{form_step("sigmoid"), form_step("mul", {"3.0"})}, {50, 100}},
+          {{form_step("cos"), form_step("abs")}, {100, 77}},
+          {{form_step("tanh"), form_step("mul_row"), form_step("abs")}, {16, 16}},
+          {{form_step("add_row"), form_step("relu")}, {8, 33}},
+          {{form_step("sum"), form_step("tanh")}, {64, 16}},
+          {{form_step("square"), form_step("mean"), form_step("add", {"0.5"})}, {32, 8}},
+          {{form_step("abs"), form_step("max")}, {48, 24}},
+          {{form_step("sin"), form_step("sum")}, {100, 7}},
+          {{form_step("mul", {"2.0"}), form_step("softmax")}, {32, 8}},
+          {{form_step("relu"), form_step("softmax"), form_step("sqrt_abs")}, {64, 7}},
+          {{form_step("softmax"), form_step("sqrt_abs")}, {500, 16}},
+          {{form_step("avg3"), form_step("relu")}, {128, 128}},
+          {{form_step("tanh"), form_step("max3")}, {24, 48}},
+          {{form_step("abs"), form_step("diff"), form_step("silu")}, {200, 30}}};
 }
 
 SynthesisOptions many() {
@@ -67,15 +74,9 @@ SynthesisOptions many() {
   return options;
 }
 
-const SyntheticTasks& default_tasks() {
+const SyntheticTasks& many_tasks() {
   static const SyntheticTasks tasks = synthesise(many());
   return tasks;
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  REQUIRE(at != text.npos);
-  return text.replace(at, from.size(), to);
 }
 
 std::string signature(const std::string& program) {
@@ -138,7 +139,7 @@ TEST_CASE("techniques by example", "[forms]") {
   const auto of = [](const std::vector<ChainStep>& chain, const Form& form) {
     return signature(write_form(chain, form).cuda_code);
   };
-  const std::vector<ChainStep> maximum = {step("abs"), step("max"), step("tanh")};
+  const std::vector<ChainStep> maximum = {form_step("abs"), form_step("max"), form_step("tanh")};
   CHECK(of(maximum, plain_form(maximum)) == "kernels=3 map=if+row:1+if width=1 reduce=none threads=128");
   CHECK(of(maximum, {.fused = true,
                      .width = 4,
@@ -146,42 +147,43 @@ TEST_CASE("techniques by example", "[forms]") {
                      .lanes = Lanes::kWarp,
                      .reduction = RowReduction::kShuffle}) ==
         "kernels=1 map=row:32 width=4 reduce=shuffle threads=128");
-  const std::vector<ChainStep> softmax = {step("abs"), step("softmax")};
+  const std::vector<ChainStep> softmax = {form_step("abs"), form_step("softmax")};
   CHECK(of(softmax, {.fused = true,
                      .threads = 64,
                      .lanes = Lanes::kBlock,
                      .reduction = RowReduction::kWarps,
                      .passes = SoftmaxPasses::kKeep}) ==
         "kernels=1 map=row:T-unchecked width=1 reduce=warps passes=1 threads=64");
-  const std::vector<ChainStep> elements = {step("relu"), step("cos")};
+  const std::vector<ChainStep> elements = {form_step("relu"), form_step("cos")};
   CHECK(of(elements, plain_form(elements)) == "kernels=2 map=if width=1 threads=256");
-  const std::vector<ChainStep> stencil = {step("avg3"), step("cos")};
+  const std::vector<ChainStep> stencil = {form_step("avg3"), form_step("cos")};
   CHECK(of(stencil, {.fused = true, .width = 2, .threads = 64, .tiled = true}) ==
         "kernels=1 map=tile-if width=2 threads=64");
 }
 
 TEST_CASE("recombinations that no form gives are read as well", "[forms]") {
-  const std::vector<ChainStep> chain = {step("relu"), step("cos")};
+  const std::vector<ChainStep> chain = {form_step("relu"), form_step("cos")};
   const std::string two = write_form(chain, plain_form(chain)).cuda_code;
-  const std::string strided = replaced(replaced(two, "    if (i < rows * cols / W) {\n",
-                                                "    for (; i < rows * cols / W; i += gridDim.x * T) {\n"),
-                                       "constexpr int T = 256;", "constexpr int T = 32;");
+  const std::string strided =
+      first_replaced(first_replaced(two, "    if (i < rows * cols / W) {\n",
+                                    "    for (; i < rows * cols / W; i += gridDim.x * T) {\n"),
+                     "constexpr int T = 256;", "constexpr int T = 32;");
   CHECK(signature(strided) == "kernels=2 map=stride+if width=1 threads=32");
-  const std::vector<ChainStep> rows = {step("abs"), step("sum")};
+  const std::vector<ChainStep> rows = {form_step("abs"), form_step("sum")};
   const std::string tree =
       write_form(rows,
                  {.fused = true, .threads = 128, .lanes = Lanes::kEight, .reduction = RowReduction::kTree})
           .cuda_code;
-  CHECK(signature(replaced(tree, "r < rows;", "true;")) ==
+  CHECK(signature(first_replaced(tree, "r < rows;", "true;")) ==
         "kernels=1 map=row:8-unchecked width=1 reduce=tree threads=128");
-  CHECK(
-      signature(replaced(tree, "float after(float v) {\n", "float after(float v) {\n    v = v + 9.0f;\n")) ==
-      "kernels=1 map=row:8 width=1 reduce=tree threads=128");
+  CHECK(signature(first_replaced(tree, "float after(float v) {\n",
+                                 "float after(float v) {\n    v = v + 9.0f;\n")) ==
+        "kernels=1 map=row:8 width=1 reduce=tree threads=128");
   CHECK(signature(tree + "\n\n") == "kernels=1 map=row:8 width=1 reduce=tree threads=128");
 }
 
 TEST_CASE("what is not of the grammar, or lacks a part, has no technique", "[forms]") {
-  const std::vector<ChainStep> chain = {step("abs"), step("sum")};
+  const std::vector<ChainStep> chain = {form_step("abs"), form_step("sum")};
   const std::string program = write_form(chain, plain_form(chain)).cuda_code;
   const std::string threads = "constexpr int T = 128;\n", lanes = "constexpr int L = 1;\n";
   REQUIRE(read_technique(program));
@@ -189,19 +191,21 @@ TEST_CASE("what is not of the grammar, or lacks a part, has no technique", "[for
   CHECK_FALSE(read_technique("    v = v + 1.0f;\n"));
   CHECK_FALSE(read_technique(program + "pass\n"));
   CHECK_FALSE(read_technique(program.substr(0, program.size() / 2)));
-  CHECK_FALSE(read_technique(replaced(program, "float after", "float  after")));
-  CHECK_FALSE(read_technique(replaced(program, threads, "")));
-  CHECK_FALSE(read_technique(replaced(program, threads, threads + threads)));
-  CHECK_FALSE(read_technique(replaced(program, lanes, "")));
-  CHECK_FALSE(read_technique(replaced(program, "    k2<<<", "    k3<<<")));
-  CHECK_FALSE(read_technique(default_tasks().train.front().pytorch_code));
+  CHECK_FALSE(read_technique(first_replaced(program, "float after", "float  after")));
+  CHECK_FALSE(read_technique(first_replaced(program, threads, "")));
+  CHECK_FALSE(read_technique(first_replaced(program, threads, threads + threads)));
+  CHECK_FALSE(read_technique(first_replaced(program, lanes, "")));
+  CHECK_FALSE(read_technique(first_replaced(program, "    k2<<<", "    k3<<<")));
+  CHECK_FALSE(read_technique(many_tasks().train.front().pytorch_code));
 }
 
 TEST_CASE("forms that would read beyond a row or the input, or race, are not correct", "[forms]") {
-  const std::vector<ChainStep> elements = {step("relu"), step("cos")}, row = {step("relu"), step("add_row")},
-                               sum = {step("relu"), step("sum")}, reduced = {step("sum"), step("tanh")},
-                               softmax = {step("relu"), step("softmax")},
-                               stencil = {step("relu"), step("max3")};
+  const std::vector<ChainStep> elements = {form_step("relu"), form_step("cos")},
+                               row = {form_step("relu"), form_step("add_row")},
+                               sum = {form_step("relu"), form_step("sum")},
+                               reduced = {form_step("sum"), form_step("tanh")},
+                               softmax = {form_step("relu"), form_step("softmax")},
+                               stencil = {form_step("relu"), form_step("max3")};
   CHECK(is_correct(elements, {.fused = true, .width = 4}, {8, 33}));
   CHECK_FALSE(is_correct(elements, {.fused = true, .width = 4}, {7, 33}));
   CHECK_FALSE(is_correct(elements, {.fused = true, .map = PackMap::kRow, .width = 4}, {8, 33}));
@@ -238,13 +242,13 @@ TEST_CASE("softmax joins twice through shared memory, with a barrier between; a 
     return std::ranges::count(*split, "    __syncthreads();\n");
   };
   for (const RowReduction reduction : {RowReduction::kTree, RowReduction::kWarps}) {
-    CHECK(barriers({step("abs"), step("sum")}, reduction) == 1);
-    CHECK(barriers({step("abs"), step("softmax")}, reduction) == 2);
+    CHECK(barriers({form_step("abs"), form_step("sum")}, reduction) == 1);
+    CHECK(barriers({form_step("abs"), form_step("softmax")}, reduction) == 2);
   }
 }
 
 TEST_CASE("the operators' lines stand where the form computes them", "[forms]") {
-  const std::vector<ChainStep> chain = {step("abs"), step("sum"), step("clamp", {"0.5"})};
+  const std::vector<ChainStep> chain = {form_step("abs"), form_step("sum"), form_step("clamp", {"0.5"})};
   const Form fused = {.fused = true, .threads = 128};
   CHECK_THAT(write_form(chain, fused).middle,
              ContainsSubstring("float before(float v) {\n    v = fabsf(v);\n    return v;\n}\n"));
@@ -252,7 +256,7 @@ TEST_CASE("the operators' lines stand where the form computes them", "[forms]") 
              ContainsSubstring("float after(float v) {\n    v = fminf(fmaxf(v, -0.5f), 0.5f);\n"));
   CHECK_THAT(write_form(chain, plain_form(chain)).middle,
              ContainsSubstring("float f3(float v) {\n    v = fminf(fmaxf(v, -0.5f), 0.5f);\n"));
-  const std::vector<ChainStep> row = {step("abs"), step("mul_row")};
+  const std::vector<ChainStep> row = {form_step("abs"), form_step("mul_row")};
   CHECK_THAT(write_form(row, plain_form(row)).middle,
              ContainsSubstring("float f2(float v, float y) {\n    v = v * y;\n"));
 }
@@ -321,16 +325,16 @@ TEST_CASE("the best form of some families is never shown to them", "[forms]") {
   for (const auto& op : synthetic_operators()) {
     if (op.kind != OperatorKind::kPointwise) continue;
     const ChainStep other{&op, op.constants[0]};
-    for (const char* name : {"sum", "mean"}) CHECK_FALSE(technique({other, step(name)}, warp(1)));
-    for (const char* name : {"sum", "mean", "max"}) CHECK_FALSE(technique({step(name), other}, warp(4)));
-    CHECK_FALSE(technique({other, step("softmax")}, warp(1, SoftmaxPasses::kKeep)));
-    CHECK_FALSE(technique({other, step("add_row")}, {.fused = true, .width = 4}));
-    CHECK_FALSE(technique({other, step("avg3")}, {.fused = true, .width = 4, .tiled = true}));
+    for (const char* name : {"sum", "mean"}) CHECK_FALSE(technique({other, form_step(name)}, warp(1)));
+    for (const char* name : {"sum", "mean", "max"}) CHECK_FALSE(technique({form_step(name), other}, warp(4)));
+    CHECK_FALSE(technique({other, form_step("softmax")}, warp(1, SoftmaxPasses::kKeep)));
+    CHECK_FALSE(technique({other, form_step("add_row")}, {.fused = true, .width = 4}));
+    CHECK_FALSE(technique({other, form_step("avg3")}, {.fused = true, .width = 4, .tiled = true}));
   }
 }
 
 TEST_CASE("tasks know the plain program and shown ones from expensive to cheap", "[forms]") {
-  const auto& [train, development, test] = default_tasks();
+  const auto& [train, development, test] = many_tasks();
   size_t alternatives = 0, without = 0;
   for (const auto* tasks : {&train, &development}) {
     for (const Task& task : *tasks) {

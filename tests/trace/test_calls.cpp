@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-json view(int buffer) {
+json tensor_of(int buffer) {
   return {{"t", "tensor"}, {"buffer", buffer}, {"offset", 0},
           {"shape", {4}},  {"strides", {1}},   {"dtype", "float32"}};
 }
@@ -27,11 +27,11 @@ json launch(int source, int target, int workspace) {
           {"relocations", {{0, source, 0}, {8, target, 0}, {16, workspace, 0}}}};
 }
 json fill(int buffer, const char* value = "00000000") {
-  return {{"op", "fill"}, {"target", view(buffer)}, {"value", value}};
+  return {{"op", "fill"}, {"target", tensor_of(buffer)}, {"value", value}};
 }
 using List = std::vector<json>;
 json call(int tensors, const List& ops, int output) {
-  return {{"tensors", tensors}, {"ops", ops}, {"outputs", view(output)}};
+  return {{"tensors", tensors}, {"ops", ops}, {"outputs", tensor_of(output)}};
 }
 
 // 0, 1: the input of both sets; 2, 3, 4: outputs; 5: a workspace; 6, 7: constants of equal bytes; 8: a
@@ -42,11 +42,11 @@ json frame(const List& first_ops, int output, const List& repeats) {
     buffers.push_back({{"kind", "input"}, {"bytes", 16}, {"source", 0}, {"tensors", tensors}});
   for (int i = 0; i < 4; ++i) buffers.push_back({{"kind", "allocation"}, {"bytes", 16}});
   for (int blob : {0, 1, 2}) buffers.push_back({{"kind", "constant"}, {"bytes", 16}, {"blob", blob}});
-  return {{"kind", "trace"},         {"buffers", buffers}, {"ops", first_ops},
-          {"outputs", view(output)}, {"repeats", repeats}, {"blobs", {16, 16, 16}}};
+  return {{"kind", "trace"},    {"buffers", buffers},   {"ops", first_ops}, {"outputs", tensor_of(output)},
+          {"repeats", repeats}, {"blobs", {16, 16, 16}}};
 }
 
-Trace parse(const json& frame) {
+Trace parsed_frame(const json& frame) {
   const auto layout =
       input_layout(json::parse(R"([{"t":"tensor","shape":[4],"strides":[1],"dtype":"float32"}])")).value();
   const auto trace =
@@ -62,14 +62,14 @@ Trace parse(const json& frame) {
 bool repeats_are_alike(const Trace& trace) { return summarise_calls(trace).alike; }
 
 bool alike(const List& first_ops, int output, const List& repeats) {
-  return repeats_are_alike(parse(frame(first_ops, output, repeats)));
+  return repeats_are_alike(parsed_frame(frame(first_ops, output, repeats)));
 }
 
 }  // namespace
 
 TEST_CASE("a repeat on buffers of its own does what the first call did") {
   const List repeats = {call(0, {fill(3), launch(0, 3, 5)}, 3), call(1, {fill(4), launch(1, 4, 5)}, 4)};
-  const Trace trace = parse(frame({fill(2), launch(0, 2, 5)}, 2, repeats));
+  const Trace trace = parsed_frame(frame({fill(2), launch(0, 2, 5)}, 2, repeats));
   CHECK(repeats_are_alike(trace));
   CHECK(first_uses(trace) == std::vector<uint32_t>{0, 2, 0, 1, 2, 0, 0, 0, 0});
   CHECK(kept_buffers(trace) == std::vector<uint32_t>{5});
@@ -107,7 +107,7 @@ TEST_CASE("what the first call made is not the repeat's own") {
   CHECK_FALSE(alike({launch(0, 2, 5)}, 2, {call(1, {launch(0, 3, 5)}, 3)}));
   CHECK(alike({launch(0, 2, 5)}, 2, {call(1, {launch(1, 3, 5)}, 3)}));
   // Two calls into one buffer are alike, and the buffer is kept.
-  const Trace shared = parse(frame({launch(0, 2, 5)}, 2, {call(0, {launch(0, 2, 5)}, 2)}));
+  const Trace shared = parsed_frame(frame({launch(0, 2, 5)}, 2, {call(0, {launch(0, 2, 5)}, 2)}));
   CHECK(repeats_are_alike(shared));
   CHECK(kept_buffers(shared) == std::vector<uint32_t>{2, 5});
 }
@@ -115,7 +115,9 @@ TEST_CASE("what the first call made is not the repeat's own") {
 TEST_CASE("the first repeat that need not answer like the first call") {
   const List first = {launch(0, 2, 5)};
   const json same = call(0, {launch(0, 3, 5)}, 3), other = call(0, {fill(4), launch(0, 4, 5)}, 4);
-  const auto found = [&](const List& repeats) { return first_other_repeat(parse(frame(first, 2, repeats))); };
+  const auto found = [&](const List& repeats) {
+    return first_other_repeat(parsed_frame(frame(first, 2, repeats)));
+  };
   CHECK(found({same}) == 1);
   CHECK(found({other, same}) == 0);
   CHECK(found({same, other}) == 1);
@@ -132,11 +134,11 @@ TEST_CASE("constants that each call makes anew are alike if their bytes are") {
 TEST_CASE("what a constructor made is no call's own, and is kept") {
   json built = frame({fill(5), launch(0, 2, 5)}, 2, {call(0, {launch(0, 3, 5)}, 3)});
   built["construction_ops"] = 1;
-  CHECK(repeats_are_alike(parse(built)));
-  CHECK(kept_buffers(parse(built)) == std::vector<uint32_t>{5});
+  CHECK(repeats_are_alike(parsed_frame(built)));
+  CHECK(kept_buffers(parsed_frame(built)) == std::vector<uint32_t>{5});
   built["repeats"] = List{call(0, {launch(0, 3, 4)}, 3)};
-  CHECK_FALSE(repeats_are_alike(parse(built)));
-  CHECK(parse(built).buffer_bytes() == 9 * 16);
+  CHECK_FALSE(repeats_are_alike(parsed_frame(built)));
+  CHECK(parsed_frame(built).buffer_bytes() == 9 * 16);
 }
 
 TEST_CASE("forged repeats are refused") {
@@ -156,7 +158,7 @@ TEST_CASE("forged repeats are refused") {
   json construction = frame({launch(0, 2, 5)}, 2, List());
   construction["construction_ops"] = 2;
   CHECK_FALSE(Trace::parse(construction, std::vector<std::string>(3, std::string(16, 'a')),
-                           parse(frame({launch(0, 2, 5)}, 2, List())).inputs)
+                           parsed_frame(frame({launch(0, 2, 5)}, 2, List())).inputs)
                   .ok());
 }
 

@@ -214,10 +214,6 @@ Gradient gradient_of(Transformer& policy, const std::vector<Experience>& experie
   return result;
 }
 
-double relative_difference(const at::Tensor& a, const at::Tensor& b) {
-  return ((a - b).norm() / b.norm()).to(at::kDouble).item<double>();
-}
-
 namespace {
 
 at::Tensor flat_of(const NamedTensors& values) {

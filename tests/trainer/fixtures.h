@@ -1,6 +1,6 @@
 // Tiny policies and random decode traces for the trainer's tests. To be included before Catch2.
 #pragma once
-#ifdef CATCH_TEST_MACROS_HPP_INCLUDED
+#if defined(CATCH_TEST_MACROS_HPP_INCLUDED) && !defined(VLOG)
 #error "include this before Catch2: torch's logging defines CHECK again, and failures would abort the program"
 #endif
 #include <ATen/ATen.h>
@@ -12,6 +12,7 @@
 #include "policy/transformer.h"
 #include "rollout/rollout.h"
 #include "tests/support/adapters.h"
+#include "tests/support/differences.h"
 #include "trainer/update/policy_updater.h"
 
 namespace bicrl::testing {
@@ -76,7 +77,6 @@ struct Gradient {
 };
 Gradient gradient_of(Transformer& policy, const std::vector<Experience>& experiences,
                      const UpdaterSettings& settings, const Transformer* reference = nullptr);
-double relative_difference(const at::Tensor& a, const at::Tensor& b);  // |a - b| / |b|, 2-norms
 
 // All parameters one after the other in the order of Transformer::parameters(), without what lies between.
 at::Tensor flat_values(const Transformer& policy);  // in their type

@@ -30,7 +30,7 @@ BestResponses two_responses() {
   return best;
 }
 
-ImitationSettings settings_of(const std::string& yaml) {
+ImitationSettings imitation_settings(const std::string& yaml) {
   const ConfigDocument document = ConfigDocument::from_text(yaml, "run.yaml");
   const ImitationSettings settings = ImitationSettings::from_config(document.root());
   document.finish();
@@ -52,7 +52,7 @@ TEST_CASE("what is imitated of a rollout ends with its end token") {
 TEST_CASE("a step's imitated batches are the same on any number of ranks") {
   const PolicyConfig config = tiny_config(4);
   const BestResponses best = two_responses();
-  const ImitationSettings settings = settings_of("{updates: 3, samples: 7}");
+  const ImitationSettings settings = imitation_settings("{updates: 3, samples: 7}");
   const auto draw = [&](int ranks, int rank, uint64_t key = 11) {
     return imitated_batches(best, {}, Stage::kEndToEnd, settings, config, Placement::colocated(ranks), rank,
                             key);
@@ -101,7 +101,7 @@ TEST_CASE("a share of what is imitated is known, and either kind stands for the 
   };
   const auto programs_of = [&](const KnownSamples& known, const BestResponses& best, double share) {
     std::map<std::string, int> counts;
-    ImitationSettings settings = settings_of("{updates: 2, samples: 200}");
+    ImitationSettings settings = imitation_settings("{updates: 2, samples: 200}");
     settings.known_share = share;
     for (const SupervisedBatch& batch :
          imitated_batches(best, known, Stage::kEndToEnd, settings, config, Placement::colocated(1), 0, 3))
@@ -136,8 +136,8 @@ TEST_CASE("imitation makes a response likelier, and each of its updates counts i
   PolicyUpdater updater(policy, tiny_allowed(config), settings, alone.control, alone.tensors);
   const auto experiences = random_experiences(config, 3, &policy);
   const auto imitated =
-      imitated_batches(two_responses(), {}, Stage::kEndToEnd, settings_of("{updates: 3, samples: 8}"), config,
-                       Placement::colocated(1), 0, 5);
+      imitated_batches(two_responses(), {}, Stage::kEndToEnd, imitation_settings("{updates: 3, samples: 8}"),
+                       config, Placement::colocated(1), 0, 5);
   const auto step = [&](const std::vector<SupervisedBatch>& batches) {
     const UpdateTotals totals = updater.reinforce(experiences, {shares_of(experiences)}, batches);
     return over_ranks(totals, alone.control);
@@ -211,13 +211,14 @@ TEST_CASE("successes that were not confirmed and invalid tasks are imitated no m
 }
 
 TEST_CASE("imitation's keys without effect are refused, and those that are unknown") {
-  CHECK(settings_of("{}").updates == 0);
-  CHECK(settings_of("{updates: 2}").samples == 32);
-  CHECK_THROWS_WITH(settings_of("{samples: 8}"),
+  CHECK(imitation_settings("{}").updates == 0);
+  CHECK(imitation_settings("{updates: 2}").samples == 32);
+  CHECK_THROWS_WITH(imitation_settings("{samples: 8}"),
                     ContainsSubstring("samples") && ContainsSubstring("updates: 0"));
-  CHECK(settings_of("{updates: 1, known_share: 0.5, known: all}").known == KnownPrograms::kAll);
-  CHECK_THROWS_WITH(settings_of("{updates: 1, known: best}"), ContainsSubstring("known_share: 0"));
-  CHECK_THROWS_WITH(settings_of("{updates: 1, known_share: 0.5, known: most}"), ContainsSubstring("most"));
-  CHECK_THROWS_WITH(settings_of("{updates: 1, samples: 0}"), ContainsSubstring("samples"));
-  CHECK_THROWS_WITH(settings_of("{updates: 1, weight: 0.5}"), ContainsSubstring("unknown key weight"));
+  CHECK(imitation_settings("{updates: 1, known_share: 0.5, known: all}").known == KnownPrograms::kAll);
+  CHECK_THROWS_WITH(imitation_settings("{updates: 1, known: best}"), ContainsSubstring("known_share: 0"));
+  CHECK_THROWS_WITH(imitation_settings("{updates: 1, known_share: 0.5, known: most}"),
+                    ContainsSubstring("most"));
+  CHECK_THROWS_WITH(imitation_settings("{updates: 1, samples: 0}"), ContainsSubstring("samples"));
+  CHECK_THROWS_WITH(imitation_settings("{updates: 1, weight: 0.5}"), ContainsSubstring("unknown key weight"));
 }

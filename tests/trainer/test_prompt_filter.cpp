@@ -1,4 +1,5 @@
 // Prompts that are too long for the policy are found before a run needs them.
+#include "tests/trainer/small_steps.h"
 #include "trainer/inputs/prompt_filter.h"
 
 #include <catch2/catch_test_macros.hpp>
@@ -11,12 +12,6 @@ using namespace bicrl;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-const Tokenizer& tokenizer() {
-  static const Tokenizer tokenizer =
-      Tokenizer::from_folder(bicrl::testing::source_path("tests/rollout/tiny_tokenizer"));
-  return tokenizer;
-}
 
 PolicyConfig positions(int64_t max_position) {
   PolicyConfig config;

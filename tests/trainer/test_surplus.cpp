@@ -15,7 +15,7 @@ using namespace bicrl::testing;
 
 namespace {
 
-constexpr uint64_t kKey = 7;
+constexpr uint64_t kStepKey = 7;
 constexpr const char* kPhase = "end_to_end";
 
 std::vector<Placement> placements() {
@@ -31,7 +31,7 @@ CollectedStep in_rounds(Rank& rank, const std::vector<Task>& tasks, int64_t step
     const std::vector<PromptedTask> round(
         all.begin() + static_cast<int64_t>(first),
         all.begin() + static_cast<int64_t>(std::min(first + 2, all.size())));
-    rank.collector.share(rank.collector.generate(round, kKey, /*policy_version=*/step,
+    rank.collector.share(rank.collector.generate(round, kStepKey, /*policy_version=*/step,
                                                  {.phase = kPhase, .step = step}, shared.groups()),
                          shared);
   }
@@ -57,11 +57,11 @@ std::set<int64_t> informative(const CollectedStep& step) {
   return groups;
 }
 
-using Trained = std::vector<std::tuple<int64_t, int64_t, int64_t>>;  // version, group, sample
+using TrainedKeys = std::vector<std::tuple<int64_t, int64_t, int64_t>>;  // version, group, sample
 
 // Of a rank's experiences, which the keys that others know of them must match.
-Trained trained(const CollectedStep& step, int rank) {
-  Trained found;
+TrainedKeys trained(const CollectedStep& step, int rank) {
+  TrainedKeys found;
   const std::vector<ExperienceKey>& keys = step.shares.at(static_cast<size_t>(rank));
   REQUIRE(keys.size() == step.experiences.size());
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -76,7 +76,7 @@ Trained trained(const CollectedStep& step, int rank) {
 
 TEST_CASE("rounds of a step come to what one round of all groups comes to") {
   const std::vector<Task> tasks = five_tasks();
-  const auto known = verdicts_of_step(tasks, kKey);
+  const auto known = verdicts_of_step(tasks, kStepKey);
   for (const Placement& placement : placements()) {
     const TemporaryFolder folder, another;
     const auto count = static_cast<size_t>(placement.ranks());
@@ -88,7 +88,7 @@ TEST_CASE("rounds of a step come to what one round of all groups comes to") {
       });
     };
     const int64_t once = collect(folder, [&](Rank& rank, size_t i) {
-      whole[i] = rank.collector.collect(prompted(tasks), kKey, 1, {.phase = kPhase, .step = 1});
+      whole[i] = rank.collector.collect(prompted(tasks), kStepKey, 1, {.phase = kPhase, .step = 1});
       BICRL_CHECK(rank.ledger.round() == 1);
     });
     const int64_t thrice = collect(another, [&](Rank& rank, size_t i) {
@@ -110,7 +110,7 @@ TEST_CASE("rounds of a step come to what one round of all groups comes to") {
 
 TEST_CASE("surplus serves the next step on any ranks, from memory as from a checkpoint") {
   const std::vector<Task> tasks = five_tasks();
-  const auto known = verdicts_of_step(tasks, kKey);
+  const auto known = verdicts_of_step(tasks, kStepKey);
   const RefillSettings refill{.informative_groups = 3, .at_most = 5};
   std::vector<std::map<int64_t, std::set<std::pair<int64_t, int64_t>>>>
       updates;  // of the second step, by version
@@ -169,7 +169,7 @@ TEST_CASE("surplus serves the next step on any ranks, from memory as from a chec
 
 TEST_CASE("groups of equal rewards that are kept stay in their own step's update, beside the same surplus") {
   const std::vector<Task> tasks = five_tasks();
-  const auto known = verdicts_of_step(tasks, kKey);
+  const auto known = verdicts_of_step(tasks, kStepKey);
   const RefillSettings refill{.informative_groups = 2, .at_most = 5};
   for (const Placement& placement : placements()) {
     const auto count = static_cast<size_t>(placement.ranks());
@@ -204,7 +204,7 @@ TEST_CASE("groups of equal rewards that are kept stay in their own step's update
     }
     for (int rank = 0; rank < placement.trainers(); ++rank) {
       const auto i = static_cast<size_t>(rank);
-      Trained expected = trained(settled[0][i], rank);
+      TrainedKeys expected = trained(settled[0][i], rank);
       for (const auto& [version, group, sample] : trained(all[1][i], rank))
         if (!all[1][i].informative.contains(group)) expected.emplace_back(version, group, sample);
       std::ranges::sort(expected);
@@ -217,7 +217,7 @@ TEST_CASE("groups of equal rewards that are kept stay in their own step's update
 
 TEST_CASE("files of a surplus stay while a checkpoint needs them") {
   const std::vector<Task> tasks = five_tasks();
-  const auto known = verdicts_of_step(tasks, kKey);
+  const auto known = verdicts_of_step(tasks, kStepKey);
   const TemporaryFolder folder;
   const RolloutStore store(folder.path() / "rollouts");
   const std::string name = std::string(kPhase) + "-surplus";

@@ -27,7 +27,7 @@ TEST_CASE("torch's errors are reported without its stack") {
   const std::string words = words_thrown_by([] { TORCH_CHECK(false, "shapes differ"); });
   CHECK(words == "shapes differ");
   CHECK(words_thrown_by([] { throw std::runtime_error("of nobody"); }) == "of nobody");
-  CHECK(error_of([] { TORCH_CHECK(false, "shapes differ"); }) == "1 shapes differ");  // as ranks tell it
+  CHECK(error_of([] { TORCH_CHECK(false, "shapes differ"); }) == "1 shapes differ");  // as ranks report it
 }
 
 TEST_CASE("who has too little memory on a device hears what takes less") {

@@ -13,7 +13,7 @@ using namespace bicrl::testing;
 
 namespace {
 
-PolicyConfig small_config() {
+PolicyConfig two_layers() {
   PolicyConfig c;
   c.vocab_size = 512;
   c.hidden_size = 128;
@@ -31,7 +31,7 @@ PolicyConfig small_config() {
 }  // namespace
 
 TEST_CASE("throughput of one step of 32 groups of 8", "[.throughput]") {
-  const PolicyConfig config = small_config();
+  const PolicyConfig config = two_layers();
   Transformer policy = tiny_policy(config, 1, at::kFloat);
   OneRank alone;
   UpdaterSettings settings;

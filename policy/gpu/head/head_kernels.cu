@@ -24,7 +24,7 @@ void head_tile(const HeadTile& work, Stream stream) {
   check_launch("head_tile");
 }
 
-void head_rows(const HeadRows& work, Stream stream) {
+void head_rows(const ScoredRows& work, Stream stream) {
   if (work.rows == 0) return;
   head_row<<<static_cast<unsigned>(work.rows), kPassThreads, 0, stream>>>(
       {work.state, work.log_prob, work.entropy, on_device(work.weights), work.weights_stride,

@@ -43,7 +43,7 @@ struct HeadTile {
 void head_tile(const HeadTile& work, Stream stream);
 
 // What rows come to, when all tiles have been there.
-struct HeadRows {
+struct ScoredRows {
   int64_t rows = 0, tiles = 0, vocab = 0;
   HeadRowState state{};
   float* log_prob = nullptr;  // [rows] of the label
@@ -56,7 +56,7 @@ struct HeadRows {
   const int64_t* row_index = nullptr;  // [rows] that a fault names; null: the row itself
   FaultRecord fault{};
 };
-void head_rows(const HeadRows& work, Stream stream);
+void head_rows(const ScoredRows& work, Stream stream);
 
 // Excluded ids of rows beside their labels, row by row.
 struct HeadOthers {

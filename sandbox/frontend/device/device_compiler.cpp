@@ -161,9 +161,9 @@ DeviceCode DeviceCompiler::collect(Program program, int status, bool with_machin
   return code;
 }
 
-DeviceProgram compile_device_program(const DeviceCompiler& compiler, const std::string& cuda_source,
-                                     const DeviceFlags& flags) {
-  DeviceProgram program{{}, false, whole_device_text(cuda_source, flags.macros)};
+CompiledText compile_device_program(const DeviceCompiler& compiler, const std::string& cuda_source,
+                                    const DeviceFlags& flags) {
+  CompiledText program{{}, false, whole_device_text(cuda_source, flags.macros)};
   program.code = compiler.compile(program.text, flags.options);
   if (program.code.ok) return program;
   program.text = cut_device_text(cuda_source, flags.macros);

@@ -90,12 +90,12 @@ class DeviceCompiler {
 };
 
 // The whole text, and if NVRTC refuses it, what remains of it without its host functions.
-struct DeviceProgram {
+struct CompiledText {
   DeviceCode code;
   bool cut = false;  // the code is of the text without host functions
   std::string text;  // that was compiled
 };
-DeviceProgram compile_device_program(const DeviceCompiler& compiler, const std::string& cuda_source,
-                                     const DeviceFlags& flags);
+CompiledText compile_device_program(const DeviceCompiler& compiler, const std::string& cuda_source,
+                                    const DeviceFlags& flags);
 
 }  // namespace bicrl

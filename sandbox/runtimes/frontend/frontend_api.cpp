@@ -49,8 +49,8 @@ struct Frontend {
   std::string pch_folder;
   std::vector<Set> sets = all_sets();
   std::string said, header, blob;
-  DeviceProgram compiled;  // the last one, whose PTX is the blob,
-  DeviceFlags flags;       // and its flags
+  CompiledText compiled;  // the last one, whose PTX is the blob,
+  DeviceFlags flags;      // and its flags
 };
 
 Frontend& frontend() {
@@ -137,7 +137,7 @@ json device(const CudaProgram& program, const std::string& architecture, std::st
   if (!flags.refused.empty()) return refusal(FaultClass::kUnsupported, "extra_cuda_cflags: " + flags.refused);
   if (const std::string call = host_call_in_device_code(source); !call.empty())
     return refusal(FaultClass::kCompile, call);
-  DeviceProgram& compiled = frontend().compiled;
+  CompiledText& compiled = frontend().compiled;
   if (!compile_together(whole_device_text(source, flags.macros), flags, architecture))
     compiled = compile_device_program(*frontend().compiler, source, flags);
   if (!compiled.code.ok) return refused_by_compiler(compiled.code.log);

@@ -6,7 +6,7 @@
 namespace bicrl::ptx {
 namespace {
 
-struct IntegerType {
+struct ConvertedType {
   int bits;
   bool is_signed;
   std::string name() const { return (is_signed ? "s" : "u") + std::to_string(bits); }
@@ -17,15 +17,15 @@ struct IntegerType {
     return is_signed && value > highest() ? value - (__int128{1} << bits) : value;
   }
 };
-const IntegerType kIntegers[] = {{8, false},  {8, true},  {16, false}, {16, true},
-                                 {32, false}, {32, true}, {64, false}, {64, true}};
-std::vector<int> registers_of(const IntegerType& t, int most = 64) {
+const ConvertedType kIntegers[] = {{8, false},  {8, true},  {16, false}, {16, true},
+                                   {32, false}, {32, true}, {64, false}, {64, true}};
+std::vector<int> registers_of(const ConvertedType& t, int most = 64) {
   std::vector<int> widths;
   for (int width : {16, 32, 64})
     if (width >= t.bits && (width <= most || width == t.bits)) widths.push_back(width);
   return widths;
 }
-std::string form(const char* word, const IntegerType& t, int width) {
+std::string form(const char* word, const ConvertedType& t, int width) {
   return width == std::max(t.bits, 16) ? "" : word + std::to_string(width);
 }
 Word cut(__int128 value, int width) {
@@ -34,8 +34,8 @@ Word cut(__int128 value, int width) {
 }
 
 TEST_CASE("integers become integers, in registers of any width") {
-  for (const IntegerType& to : kIntegers)
-    for (const IntegerType& from : kIntegers) {
+  for (const ConvertedType& to : kIntegers)
+    for (const ConvertedType& from : kIntegers) {
       for (int into : registers_of(to))
         for (int out_of : registers_of(from))
           check(
@@ -57,7 +57,7 @@ TEST_CASE("integers become integers, in registers of any width") {
 }
 
 // The manual's rule: 0, but the highest bit if one of the two has 64 bits.
-__int128 nan_as(const IntegerType& to, const Format& from) {
+__int128 nan_as(const ConvertedType& to, const Format& from) {
   return to.bits == 64 || from.bits == 64 ? __int128{1} << (to.bits - 1) : 0;
 }
 __int128 rounded(Real a, Direction d) {
@@ -83,7 +83,7 @@ TEST_CASE("floating-point numbers become integers") {
                              {".f64", kDouble, false},
                              {".f16", kHalf, false},
                              {".bf16", kBFloat, false}})
-    for (const IntegerType& to : kIntegers)
+    for (const ConvertedType& to : kIntegers)
       for (int into : registers_of(to, 32))
         for (Direction d : kDirections) {
           const Format& f = from.format;
@@ -119,7 +119,7 @@ TEST_CASE("integers become floating-point numbers in all roundings") {
   };
   Values values(42);
   for (const Target& to : {Target{".f32", kSingle}, {".f64", kDouble}, {".f16", kHalf}, {".bf16", kBFloat}})
-    for (const IntegerType& from : kIntegers)
+    for (const ConvertedType& from : kIntegers)
       for (int out_of : registers_of(from, to.format.bits == 16 ? 0 : 32)) {
         if (to.format.bits == 16 && out_of != std::max(from.bits, 16)) continue;
         for (Direction d : kDirections) {

@@ -65,7 +65,7 @@ TEST_CASE("sums, products, quotients and roots of single precision in all roundi
           Word a = in(x[0]);
           if (f.is_nan(a) || (f.negative(a) && f.size(a) != 0)) return std::vector<Word>{f.nan};
           if (f.size(a) == 0 || f.size(a) == f.infinity()) return std::vector<Word>{a};
-          // The root of a double has 53 bits; the sign of its error tells the rest.
+          // The root of a double has 53 bits; the sign of its error gives the rest.
           double value = as<float>(a), root = std::sqrt(value);
           Real error = static_cast<Real>(value) - static_cast<Real>(root) * root;
           return out(round_to(f, root, d, error > 0 ? 1 : error < 0 ? -1 : 0));

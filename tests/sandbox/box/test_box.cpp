@@ -112,7 +112,7 @@ TEST_CASE("limits of time and output, and signals, end a box with their names") 
   CHECK(run(spec).end == BoxEnd::kTimeout);
 }
 
-// The compiler's driver ends by itself: only its words tell why. See candidate_compiler.cpp.
+// The compiler's driver ends by itself: only its output says why. See candidate_compiler.cpp.
 TEST_CASE("a compiler whose CPU time is used up says so") {
   BoxSpec spec = shell("g++ -x c++ -fsyntax-only bomb.cpp");
   spec.files = {{"/job/bomb.cpp",

@@ -6,19 +6,19 @@
 namespace bicrl {
 namespace {
 
-CommandResult shell(const std::string& script, double limit_s = 20) {
+CommandResult run_shell(const std::string& script, double limit_s = 20) {
   return run_command({"/bin/sh", "-c", script}, {"GIVEN=yes"}, limit_s);
 }
 
 TEST_CASE("a short command's result and exit code") {
-  const CommandResult good = shell("echo out; echo $GIVEN$HOME >&2");
+  const CommandResult good = run_shell("echo out; echo $GIVEN$HOME >&2");
   CHECK(good.succeeded);
   CHECK(good.output == "out\nyes");  // nothing of this process's environment
-  const CommandResult bad = shell("echo why; exit 7");
+  const CommandResult bad = run_shell("echo why; exit 7");
   CHECK_FALSE(bad.succeeded);
   CHECK(bad.exit_code == 7);
   CHECK(bad.output == "why");
-  const CommandResult killed = shell("kill -9 $$");
+  const CommandResult killed = run_shell("kill -9 $$");
   CHECK_FALSE(killed.succeeded);
   CHECK(killed.exit_code == -1);
 }
@@ -30,7 +30,7 @@ TEST_CASE("a program that is not there is an result, not an exception") {
 }
 
 TEST_CASE("a command without an end, or with endless output, is ended") {
-  const CommandResult sleeper = shell("echo begun; exec sleep 1000", 0.3);
+  const CommandResult sleeper = run_shell("echo begun; exec sleep 1000", 0.3);
   CHECK_FALSE(sleeper.succeeded);
   CHECK(sleeper.output == "begun; no end within 0.3 s");
   const CommandResult flood = run_command({"/usr/bin/yes"});

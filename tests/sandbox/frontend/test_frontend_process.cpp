@@ -11,16 +11,12 @@
 #include "common/files/files.h"
 #include "common/json.h"
 #include "sandbox/frontend/candidate_compiler.h"
+#include "tests/sandbox/oracle/oracle_support.h"
 #include "tests/sandbox/service/service_support.h"
 #include "tests/support/support.h"
 
 namespace bicrl {
 namespace {
-
-const PythonInstall& python() {
-  static const PythonInstall found = PythonInstall::find(testing::test_python());
-  return found;
-}
 
 // Limits of time that only a text without an end meets.
 CandidateCompiler& compiler() {
@@ -28,7 +24,7 @@ CandidateCompiler& compiler() {
     CompileOptions options;
     options.cpu_s = 600;
     options.frontend.cpu_s = options.frontend.wall_s = 600;
-    return CandidateCompiler(testing::box_host(), python(), options);
+    return CandidateCompiler(testing::box_host(), testing::python_install(), options);
   }();
   return made;
 }
@@ -38,7 +34,8 @@ FrontendProcess& impatient_frontend() {
     FrontendOptions options;
     options.cpu_s = 4;
     options.memory_bytes = 512ull << 20;
-    return FrontendProcess(testing::box_host(), python(), DeviceToolchain::find(python()), options);
+    return FrontendProcess(testing::box_host(), testing::python_install(),
+                           DeviceToolchain::find(testing::python_install()), options);
   }();
   return made;
 }

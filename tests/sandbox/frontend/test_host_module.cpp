@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <thread>
 
+#include "tests/sandbox/oracle/oracle_support.h"
 #include "tests/sandbox/service/service_support.h"
 #include "tests/support/support.h"
 
@@ -14,14 +15,10 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-const PythonInstall& python() {
-  static const PythonInstall found = PythonInstall::find(testing::test_python());
-  return found;
-}
-
 // Limits of time that only a text without an end meets.
 HostModules& modules() {
-  static HostModules made(testing::box_host(), python(), {.cpu_s = 600, .module_bytes = 1u << 20});
+  static HostModules made(testing::box_host(), testing::python_install(),
+                          {.cpu_s = 600, .module_bytes = 1u << 20});
   return made;
 }
 
@@ -36,7 +33,7 @@ HostModule compile(const std::string& text, HostModules& by = modules()) {
   return module;
 }
 
-void check_alive(HostModules& by = modules()) {
+void check_compiles(HostModules& by = modules()) {
   static int number = 0;
   const HostModule module =
       compile(kPlain + "int alive() { return " + std::to_string(++number) + "; }\n", by);
@@ -70,7 +67,7 @@ TEST_CASE("a host part that uses an API its headers lack is unsupported by name"
 }
 
 TEST_CASE("units of both preludes become modules") {
-  check_alive();
+  check_compiles();
   const HostModule standard = compile(
       kStandard + "std::vector<int> made() { return {1, 2, 3}; }\nint count() { return made().size(); }\n");
   INFO(standard.fault.reason);
@@ -118,7 +115,7 @@ TEST_CASE("what no library has is not linked") {
 }
 
 TEST_CASE("a compilation without an end is ended by its own time") {
-  HostModules impatient(testing::box_host(), python(), {.cpu_s = 2});
+  HostModules impatient(testing::box_host(), testing::python_install(), {.cpu_s = 2});
   const HostModule module = compile(
       kPlain +
           "template <int N, int M> struct T { static constexpr unsigned v = T<N - 1, M * 2>::v + T<N - 1, "
@@ -127,11 +124,12 @@ TEST_CASE("a compilation without an end is ended by its own time") {
           "1>::v;\n",
       impatient);
   CHECK(module.fault.is(FaultClass::kTimeout));
-  check_alive(impatient);
+  check_compiles(impatient);
 }
 
 TEST_CASE("a compilation without bounds is ended by its own memory") {
-  HostModules narrow(testing::box_host(), python(), {.cpu_s = 600, .memory_bytes = 96u << 20});
+  HostModules narrow(testing::box_host(), testing::python_install(),
+                     {.cpu_s = 600, .memory_bytes = 96u << 20});
   const HostModule module = compile(
       kPlain +
           "template <int N, int M> struct T { static constexpr unsigned v = T<N - 1, M * 2>::v + T<N - 1, "
@@ -141,7 +139,7 @@ TEST_CASE("a compilation without bounds is ended by its own memory") {
       narrow);
   INFO(module.fault.reason);
   CHECK(module.fault.is(FaultClass::kMemory));
-  check_alive(narrow);
+  check_compiles(narrow);
 }
 
 TEST_CASE("a module over its limit is the text's fault") {
@@ -161,7 +159,7 @@ TEST_CASE("hostile texts find nothing in the compiler's box") {
     CHECK(module.fault.is(FaultClass::kCompile));
     CHECK_THAT(module.fault.reason, !ContainsSubstring("root:"));
   }
-  check_alive();
+  check_compiles();
 }
 
 // The name that stands for the unit's text on the command line leads nowhere a second time.
@@ -169,7 +167,7 @@ TEST_CASE("a text cannot make the compiler serve again") {
   const HostModule module = compile(kPlain + "#include \"/unit.cpp\"\nint x;\n");
   CHECK(module.fault.is(FaultClass::kCompile));
   CHECK_FALSE(module.bytes);
-  check_alive();
+  check_compiles();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "sandbox/frontend/device_toolchain.h"
 #include "sandbox/gpu/gpu_box.h"
+#include "sandbox/gpu/sanitizer_report.h"
 #include "tests/sandbox/fault_name.h"
 #include "tests/sandbox/service/service_support.h"
 #include "tests/support/support.h"
@@ -127,6 +128,11 @@ constexpr float kInput[4] = {1, 2, 3, 4};
 json gpu_view(int buffer, int64_t count, int64_t offset_bytes) {
   return {{"t", "tensor"},    {"buffer", buffer}, {"offset", offset_bytes},
           {"shape", {count}}, {"strides", {1}},   {"dtype", "float32"}};
+}
+
+const std::vector<std::string>& all_tools() {
+  static const std::vector<std::string> tools{kSanitizerTools.begin(), kSanitizerTools.end()};
+  return tools;
 }
 
 json gpu_launch(const std::string& kernel, int n, int threads) {

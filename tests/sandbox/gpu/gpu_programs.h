@@ -18,6 +18,9 @@ namespace bicrl::testing {
 // answers_again says always what it said first.
 extern const char* const kGpuText;
 
+// NVIDIA's sanitizer has them.
+const std::vector<std::string>& all_tools();
+
 // One call's operations.
 nlohmann::json gpu_launch(const std::string& kernel, int n = 4, int threads = 4);
 nlohmann::json gpu_view(int buffer, int64_t count, int64_t offset_bytes = 0);

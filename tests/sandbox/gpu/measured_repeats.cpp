@@ -26,14 +26,14 @@ struct TimedProgram {
   std::string task, program;
 };
 
-std::string task(const std::string& forward, const std::string& inputs) {
+std::string repeated_task(const std::string& forward, const std::string& inputs) {
   return "import torch\nimport torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, *a):\n" +
          forward + "\ndef get_inputs():\n    return [" + inputs +
          "]\ndef get_init_inputs():\n    return []\n";
 }
 
 // `source` defines run(), which takes so many tensors.
-std::string program(const std::string& source, int tensors) {
+std::string repeated_program(const std::string& source, int tensors) {
   std::string parameters, arguments;
   for (int i = 0; i < tensors; ++i) {
     parameters += concat(i ? ", " : "", "torch::Tensor x", i);
@@ -52,10 +52,10 @@ std::string program(const std::string& source, int tensors) {
 TimedProgram waves(const char* name, int blocks) {
   return {
       name,
-      task("        x = a[0]\n        for _ in range(96):\n"
-           "            x = torch.add(x, torch.sin(x), alpha=0.01)\n        return x",
-           "torch.randn(330, 128)"),
-      program(
+      repeated_task("        x = a[0]\n        for _ in range(96):\n"
+                    "            x = torch.add(x, torch.sin(x), alpha=0.01)\n        return x",
+                    "torch.randn(330, 128)"),
+      repeated_program(
           concat(
               "__global__ void wave(const float* x, float* y, int n) {\n"
               "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
@@ -69,8 +69,8 @@ TimedProgram waves(const char* name, int blocks) {
 TimedProgram naive_product() {
   return {
       "product of 640x640",
-      task("        return a[0] @ a[1]", "torch.randn(640, 640), torch.randn(640, 640)"),
-      program(
+      repeated_task("        return a[0] @ a[1]", "torch.randn(640, 640), torch.randn(640, 640)"),
+      repeated_program(
           "__global__ void product(const float* a, const float* b, float* c, int n) {\n"
           "  int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;\n"
           "  float sum = 0.0f;\n  for (int k = 0; k < n; ++k) sum += a[row * n + k] * b[k * n + column];\n"
@@ -81,11 +81,11 @@ TimedProgram naive_product() {
           2)};
 }
 
-// Shorter than 50 us: told, and asked nothing of.
+// Shorter than 50 us: printed, and not checked.
 TimedProgram small() {
   return {
-      "small", task("        return torch.relu(a[0]) * 2", "torch.randn(512, 512)"),
-      program(
+      "small", repeated_task("        return torch.relu(a[0]) * 2", "torch.randn(512, 512)"),
+      repeated_program(
           "__global__ void twice(const float* x, float* y, int n) {\n"
           "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = 2.0f * fmaxf(x[i], "
           "0.0f);\n}\n"
@@ -113,7 +113,7 @@ std::unique_ptr<Pipeline> timing_pipeline(int workers) {
   return std::make_unique<Pipeline>(options);
 }
 
-struct Seen {
+struct SeenVerdicts {
   std::mutex mutex;
   std::vector<Verdict> verdicts;
 };
@@ -170,7 +170,7 @@ TEST_CASE("measured speed-ups repeat, and order programs that differ by a tenth"
       asked.push_back(program);
   for (size_t program = 2; beside_compiled() && program < programs.size(); ++program)
     asked.insert(asked.end(), kFresh, program);
-  std::vector<Seen> seen(programs.size());
+  std::vector<SeenVerdicts> seen(programs.size());
   std::atomic<size_t> next = 0;
   {
     std::vector<std::jthread> threads;

@@ -23,9 +23,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-const std::vector<std::string> kAllTools{kSanitizerTools.begin(), kSanitizerTools.end()};
-
-// The PTX interpreter with tools that say what they are told to.
+// The PTX interpreter with tools whose reports the test sets.
 class Sanitizing : public Backend {
  public:
   Sanitizing(std::unique_ptr<Backend> machine, SanitizerReport& says, std::atomic<int>& asked)
@@ -35,7 +33,7 @@ class Sanitizing : public Backend {
   const BackendFeatures& features() const override { return features_; }
   RunResult run(const RunPlan& plan, std::stop_token stop) override { return machine_->run(plan, stop); }
   SanitizerReport sanitize(const RunPlan&, const std::vector<std::string>& tools, std::stop_token) override {
-    CHECK(tools == kAllTools);
+    CHECK(tools == testing::all_tools());
     ++asked_;
     return says_;
   }
@@ -81,7 +79,7 @@ class Watching : public Backend {
       path = idle_.back();
       idle_.pop_back();
     }
-    SanitizerReport said = path->sanitize(plan, kAllTools, stop);
+    SanitizerReport said = path->sanitize(plan, testing::all_tools(), stop);
     {
       const std::lock_guard lock(mutex_);
       said_[std::this_thread::get_id()] = std::move(said);

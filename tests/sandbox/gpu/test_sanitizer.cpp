@@ -23,9 +23,7 @@ using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
 using Findings = std::vector<SanitizerFinding>;
 
-const std::vector<std::string> kAllTools{kSanitizerTools.begin(), kSanitizerTools.end()};
-
-Findings read(const std::string& tool, const std::string& text) {
+Findings findings_of(const std::string& tool, const std::string& text) {
   const SanitizerReport report = read_sanitizer_report(tool, text);
   INFO(text);
   CHECK(report.problem == "");
@@ -82,7 +80,7 @@ SanitizerReport sanitized(Backend& backend, const std::string& kernel, int threa
                {{"op", "copy"}, {"target", half}, {"source", testing::gpu_view(0, 4)}},
                {{"op", "fill"}, {"target", testing::gpu_view(2, 1, 12)}, {"value", "0000803f"}}}},
       text);
-  return backend.sanitize(recorded.plan, kAllTools, std::move(stop));
+  return backend.sanitize(recorded.plan, testing::all_tools(), std::move(stop));
 }
 
 constexpr const char* kHead = "========= COMPUTE-SANITIZER\n";
@@ -116,7 +114,7 @@ class PretendedSanitizer {
 
 std::map<std::string, std::string> all_say(const std::string& report) {
   std::map<std::string, std::string> reports;
-  for (const std::string& tool : kAllTools) reports[tool] = report;
+  for (const std::string& tool : testing::all_tools()) reports[tool] = report;
   return reports;
 }
 
@@ -129,7 +127,7 @@ std::unique_ptr<Backend> backend() {
 
 TEST_CASE("reports of compute-sanitizer are read, those alike once") {
   CHECK(
-      read(
+      findings_of(
           "memcheck",
           "========= COMPUTE-SANITIZER\n"
           "========= Invalid __global__ write of size 4 bytes\n"
@@ -152,14 +150,14 @@ TEST_CASE("reports of compute-sanitizer are read, those alike once") {
       Findings{{"memcheck", "Invalid __global__ write of size 4 bytes", "_Z5scalePfi", 2},
                {"memcheck", "Invalid __global__ write of size 4 bytes", "scale", 1}});
   const Findings races =
-      read("racecheck",
-           "========= COMPUTE-SANITIZER\n"
-           "========= Error: Race reported between Write access at scan+0x80 in scan.cu:12\n"
-           "=========     and Read access at scan+0x110 in scan.cu:14 [508 hazards]\n"
-           "========= \n"
-           "========= WARNING: Race reported between Read access at other(int *)+0x80\n"
-           "=========     and Write access at other+0x110 [4 hazards]\n"
-           "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)\n");
+      findings_of("racecheck",
+                  "========= COMPUTE-SANITIZER\n"
+                  "========= Error: Race reported between Write access at scan+0x80 in scan.cu:12\n"
+                  "=========     and Read access at scan+0x110 in scan.cu:14 [508 hazards]\n"
+                  "========= \n"
+                  "========= WARNING: Race reported between Read access at other(int *)+0x80\n"
+                  "=========     and Write access at other+0x110 [4 hazards]\n"
+                  "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)\n");
   CHECK(races ==
         Findings{{"racecheck", "Error: Race reported between Write access and Read access", "scan", 1},
                  {"racecheck", "WARNING: Race reported between Read access and Write access", "other", 1}});
@@ -171,28 +169,28 @@ TEST_CASE("reports of compute-sanitizer are read, those alike once") {
   for (int i = 0; i < 40; ++i)
     deadlocks += concat("========= Barrier called by threads starting at (", i,
                         ",0,0) in block (1,0,0), (active mask: 0xffffffff) at k+0x2b0 in app.cu:36\n");
-  const Findings barriers = read("synccheck", deadlocks + "========= ERROR SUMMARY: 40 errors\n");
+  const Findings barriers = findings_of("synccheck", deadlocks + "========= ERROR SUMMARY: 40 errors\n");
   CHECK(barriers == Findings{{"synccheck", "Barrier called by threads", "k", 40}});
   CHECK(sanitizer_text(barriers) == "synccheck: Barrier called by threads in k (40 reports)");
-  CHECK(read("racecheck",
-             "========= ERROR: Potential WAW hazard detected at __shared__ 0x8c in block (0,0,0) :\n"
-             "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n") ==
+  CHECK(findings_of("racecheck",
+                    "========= ERROR: Potential WAW hazard detected at __shared__ 0x8c in block (0,0,0) :\n"
+                    "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n") ==
         Findings{{"racecheck", "ERROR: Potential WAW hazard", "", 1}});
-  CHECK(read("synccheck",
-             "another program's line\n"
-             "========= COMPUTE-SANITIZER\n"
-             "========= Barrier error detected. Divergent thread(s) in block.\n"
-             "=========     at diverges+0x70\n"
-             "=========     by thread (0,0,0) in block (0,0,0)\n"
-             "========= \n"
-             "========= ERROR SUMMARY: 1 error\n") ==
+  CHECK(findings_of("synccheck",
+                    "another program's line\n"
+                    "========= COMPUTE-SANITIZER\n"
+                    "========= Barrier error detected. Divergent thread(s) in block.\n"
+                    "=========     at diverges+0x70\n"
+                    "=========     by thread (0,0,0) in block (0,0,0)\n"
+                    "========= \n"
+                    "========= ERROR SUMMARY: 1 error\n") ==
         Findings{{"synccheck", "Barrier error detected. Divergent thread(s) in block.", "diverges", 1}});
   // What the loader copies is nothing that a kernel has read.
-  CHECK(
-      read("initcheck", concat(kHead, "========= Host API uninitialized memory access at 0x7f00 of size 4\n",
-                               "========= ERROR SUMMARY: 1 error\n"))
-          .empty());
-  CHECK(read("initcheck", kNothing).empty());
+  CHECK(findings_of("initcheck",
+                    concat(kHead, "========= Host API uninitialized memory access at 0x7f00 of size 4\n",
+                           "========= ERROR SUMMARY: 1 error\n"))
+            .empty());
+  CHECK(findings_of("initcheck", kNothing).empty());
 }
 
 TEST_CASE("a tool that has not seen a program to its end says so, and what it has found all the same") {

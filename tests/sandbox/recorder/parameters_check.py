@@ -70,7 +70,7 @@ class Flat(nn.Module):  # parts of names joined, shapes for broadcasting, a plai
 check(Flat, norm_weight="norm.weight", norm_bias="norm.bias", scale="scale")
 
 
-class Renamed(nn.Module):  # told by their defaults and sizes, in order
+class Renamed(nn.Module):  # matched by their defaults and sizes, in order
     def __init__(self):
         super().__init__()
         self.l = nn.Linear(8, 8)

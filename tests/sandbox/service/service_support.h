@@ -1,4 +1,4 @@
-// What the tests of the verifier service share.
+// Common set-up of the tests of the verifier service.
 #pragma once
 #include <string>
 

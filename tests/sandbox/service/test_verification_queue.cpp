@@ -19,7 +19,7 @@ VerificationRequest request(const std::string& id, const std::string& program) {
   return r;
 }
 
-Verdict graded(const std::string& note) {
+Verdict noted(const std::string& note) {
   Verdict v;
   v.outcome = Outcome::kGraded;
   v.diagnostics = note;
@@ -36,7 +36,7 @@ struct Gate {
       ++entered;
       while (opened.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)
         if (stop.stop_requested()) return Verdict{};
-      return graded(r.program);
+      return noted(r.program);
     };
   }
   void wait_entered(int count) const {
@@ -77,7 +77,7 @@ TEST_CASE("stored verdicts are used unless bypassed, infrastructure verdicts are
   VerificationQueue queue(
       [&](const VerificationRequest& r, std::stop_token) {
         ++runs;
-        return r.program == "flaky" ? Verdict{} : graded("");
+        return r.program == "flaky" ? Verdict{} : noted("");
       },
       "", {1, 100, 1 << 20});
   CHECK_FALSE(queue.verify(request("a", "p")).cached);
@@ -239,7 +239,7 @@ TEST_CASE(
 
 TEST_CASE("verdicts are kept apart by salt, protocol, task and program, each by itself") {
   const auto graded_by = [](const std::string& salt) {
-    return [salt](const VerificationRequest&, std::stop_token) { return graded(salt); };
+    return [salt](const VerificationRequest&, std::stop_token) { return noted(salt); };
   };
   VerificationQueue queue(graded_by("one"), "gpu/A/measured A", {1, 100, 1 << 20});
   VerificationRequest first = request("", "p");

@@ -13,14 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  INFO(from);
-  size_t at = text.find(from);
-  REQUIRE(at != text.npos);
-  for (; at != text.npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
-  return text;
-}
-
 const std::filesystem::path& folder() {
   static const std::filesystem::path path = bicrl::testing::source_path("tests/large");
   return path;
@@ -36,11 +28,11 @@ std::map<std::string, std::string> published_problems() {
 // A family's text for one of its problems, changed before its values are filled in.
 std::string program(const json& family, const std::string& problem, const json& changes) {
   std::string text = read_file(folder() / (family.at("family").get<std::string>() + ".py"));
-  for (const json& change : changes) text = replaced(text, change.at(0), change.at(1));
+  for (const json& change : changes) text = testing::replaced(text, change.at(0), change.at(1));
   json values = family.at("defaults");
   values.update(family.at("problems").at(problem));
   for (const auto& [name, value] : values.items())
-    text = replaced(text, "@" + name + "@", value.get<std::string>());
+    text = testing::replaced(text, "@" + name + "@", value.get<std::string>());
   return text;
 }
 

@@ -18,7 +18,7 @@ std::vector<Verdict> verify_all(const std::vector<CorpusEntry>& entries) {
   return verdicts;
 }
 
-std::string ended_in(const Verdict& verdict) {
+std::string end_of(const Verdict& verdict) {
   if (!judges_program(verdict.outcome)) return to_string(verdict.outcome);
   return verdict.correct ? "correct" : verdict.fault_class;
 }
@@ -28,9 +28,9 @@ void print(const std::vector<CorpusEntry>& entries, const std::vector<Verdict>& 
   if (!getenv("BICRL_PRINT_CORPUS")) return;
   for (size_t i = 0; i < entries.size(); ++i)
     printf("%s %s %s | %s | %.0f ms (compile %.0f, record %.0f, run %.0f)\n",
-           entries[i].expects(ended_in(verdicts[i])) ? "ok  " : "BAD ", entries[i].name.c_str(),
-           ended_in(verdicts[i]).c_str(), verdicts[i].diagnostics.substr(0, 300).c_str(),
-           verdicts[i].total_ms, verdicts[i].compile_ms, verdicts[i].record_ms, verdicts[i].run_ms);
+           entries[i].expects(end_of(verdicts[i])) ? "ok  " : "BAD ", entries[i].name.c_str(),
+           end_of(verdicts[i]).c_str(), verdicts[i].diagnostics.substr(0, 300).c_str(), verdicts[i].total_ms,
+           verdicts[i].compile_ms, verdicts[i].record_ms, verdicts[i].run_ms);
 }
 
 void check_corpus(const std::string& folder, size_t least) {
@@ -42,9 +42,9 @@ void check_corpus(const std::string& folder, size_t least) {
   const auto verdicts = verify_all(entries);
   print(entries, verdicts);
   for (size_t i = 0; i < entries.size(); ++i) {
-    INFO(entries[i].name << ": expected " << entries[i].classes << ", got " << ended_in(verdicts[i])
+    INFO(entries[i].name << ": expected " << entries[i].classes << ", got " << end_of(verdicts[i])
                          << ", reached " << verdicts[i].reached << ": " << verdicts[i].diagnostics);
-    CHECK(entries[i].expects(ended_in(verdicts[i])));
+    CHECK(entries[i].expects(end_of(verdicts[i])));
   }
 }
 

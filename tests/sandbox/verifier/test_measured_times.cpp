@@ -14,7 +14,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 // With parameters, so that another model would answer otherwise.
-constexpr const char* kTask = R"(
+constexpr const char* kScaledTask = R"(
 import torch
 import torch.nn as nn
 class Model(nn.Module):
@@ -30,7 +30,7 @@ def get_init_inputs():
 )";
 constexpr const char* kCosting = "def get_costing_inputs():\n    return [torch.randn(96, 64)]\n";
 
-std::string program(const std::string& rows = "x.size(0)") {
+std::string scaled_program(const std::string& rows = "x.size(0)") {
   return "import torch\nimport torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\nsource = "
          "'''\n"
          "#include <torch/extension.h>\n"
@@ -96,7 +96,7 @@ struct Measuring {
 
 TEST_CASE("a correct program is timed on test inputs of its own, and its answers to them are checked") {
   Measuring measuring;
-  const Verdict v = measuring.verify(kTask, program());
+  const Verdict v = measuring.verify(kScaledTask, scaled_program());
   INFO(v.diagnostics);
   REQUIRE(v.correct);
   CHECK(v.clock == kMeasuredClock);
@@ -109,7 +109,7 @@ TEST_CASE("a correct program is timed on test inputs of its own, and its answers
   CHECK(v.measurement == R"({"pairs":16})");
   CHECK(v.counters == "");
   CHECK(verdict_problem(v).empty());
-  REQUIRE(measuring.verify(kTask, program()).correct);
+  REQUIRE(measuring.verify(kScaledTask, scaled_program()).correct);
   REQUIRE(measuring.plans.size() == 2);
   // One model, whose constructor's secret both windows share, and inputs that no window has twice.
   CHECK(measuring.plans[0].init_seed == measuring.plans[1].init_seed);
@@ -121,7 +121,7 @@ TEST_CASE("a correct program is timed on test inputs of its own, and its answers
   CHECK(measuring.plans[0].least_written_bytes == bytes);
   CHECK(measuring.plans[0].least_read_bytes == bytes);
   // Who does not ask is not timed.
-  const Verdict unasked = measuring.verify(kTask, program(), false);
+  const Verdict unasked = measuring.verify(kScaledTask, scaled_program(), false);
   CHECK(unasked.correct);
   CHECK(unasked.clock.empty());
   CHECK(measuring.plans.size() == 2);
@@ -129,13 +129,13 @@ TEST_CASE("a correct program is timed on test inputs of its own, and its answers
 
 TEST_CASE("a task's larger inputs are those that programs are timed on, and judged there once more") {
   Measuring measuring;
-  const Verdict v = measuring.verify(kTask + std::string(kCosting), program());
+  const Verdict v = measuring.verify(kScaledTask + std::string(kCosting), scaled_program());
   INFO(v.diagnostics);
   REQUIRE(v.correct);
   CHECK(v.costed_size == "96x64");
   CHECK(measuring.plans.at(0).costing_inputs);
   CHECK(measuring.plans.at(0).test_inputs.size() == 2);
-  const Verdict partly = measuring.verify(kTask + std::string(kCosting), program("32"));
+  const Verdict partly = measuring.verify(kScaledTask + std::string(kCosting), scaled_program("32"));
   CHECK_FALSE(partly.correct);
   CHECK_THAT(partly.diagnostics, ContainsSubstring("get_costing_inputs()"));
   CHECK(measuring.plans.size() == 1);
@@ -148,7 +148,7 @@ TEST_CASE("how a window ends is how the verification does") {
       result.end = step;
       result.untimed = untimed;
     };
-    return measuring.verify(kTask, program());
+    return measuring.verify(kScaledTask, scaled_program());
   };
   const Verdict incorrect =
       ends(Fault::of_program(FaultClass::kWrongValue, "a call that was timed is wrong"));

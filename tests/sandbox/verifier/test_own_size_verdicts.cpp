@@ -15,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
 // 8 GiB of inputs.
-constexpr const char* kTask = R"(
+constexpr const char* kDecayTask = R"(
 import torch
 import torch.nn as nn
 rows = 16384
@@ -30,7 +30,7 @@ def get_init_inputs():
 )";
 
 // `check` comes first in the host part.
-std::string program(const std::string& check = "") {
+std::string decay_program(const std::string& check = "") {
   return "import torch\nimport torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\n"
          "source = '''\n#include <torch/extension.h>\n"
          "__global__ void decay(const float* x, float* out, long n) {\n"
@@ -50,13 +50,13 @@ std::string program(const std::string& check = "") {
 const std::string kSpecialised = "TORCH_CHECK(x.size(1) == 131072);";
 
 // A pipeline that measures times, and how its backend judges at own sizes.
-struct OwnSizes {
+struct KnownOwnSizes {
   OwnSizeResult result;
   std::optional<OwnSizePlan> asked;  // whose trace is gone
   int windows = 0;                   // at other sizes
 
   Verdict verify(const std::string& program, VerificationProtocol protocol = kDefaultProtocol,
-                 const std::string& task = kTask) {
+                 const std::string& task = kDecayTask) {
     VerificationRequest request;
     request.request_id = request.task_id = "large";
     request.pytorch_code = task;
@@ -110,10 +110,10 @@ VerificationProtocol timed() {
 }  // namespace
 
 TEST_CASE("a program that is correct at its own size is graded there") {
-  OwnSizes sizes;
+  KnownOwnSizes sizes;
   sizes.result.max_error_ratio = 0.5;
   sizes.result.note = "a remark";
-  const Verdict v = sizes.verify(program());
+  const Verdict v = sizes.verify(decay_program());
   INFO(v.diagnostics);
   REQUIRE(v.correct);
   CHECK(v.graded_at == kOwnSize);
@@ -123,23 +123,23 @@ TEST_CASE("a program that is correct at its own size is graded there") {
   CHECK(v.diagnostics == "a remark");
   CHECK(verdict_problem(v).empty());
   REQUIRE(sizes.asked);
-  CHECK(sizes.asked->task_code == kTask);
+  CHECK(sizes.asked->task_code == kDecayTask);
   CHECK(sizes.asked->variants.size() == 2);
   CHECK(sizes.asked->trivial_outputs == std::vector<bool>{false});
   CHECK(sizes.asked->tolerance == to_string(kDefaultProtocol.tolerance));
   CHECK_FALSE(sizes.asked->measure_time);
   // Nobody is asked where reduced sizes are.
-  CHECK(sizes.verify(program(), protocol(SizePolicy::kReduced)).graded_at == kReducedSize);
+  CHECK(sizes.verify(decay_program(), protocol(SizePolicy::kReduced)).graded_at == kReducedSize);
   CHECK_FALSE(sizes.asked);
   // Nor of a program that is incorrect there already.
-  CHECK_FALSE(sizes.verify(program("return x;")).correct);
+  CHECK_FALSE(sizes.verify(decay_program("return x;")).correct);
   CHECK_FALSE(sizes.asked);
 }
 
 TEST_CASE("a program that is incorrect at its own size alone is refused") {
-  OwnSizes sizes;
+  KnownOwnSizes sizes;
   sizes.result.end = Fault::of_program(FaultClass::kWrongValue, "element 7 is wrong");
-  const Verdict compared = sizes.verify(program(), timed());
+  const Verdict compared = sizes.verify(decay_program(), timed());
   CHECK_FALSE(compared.correct);
   CHECK(compared.outcome == Outcome::kGraded);
   CHECK(compared.fault_class == "wrong_value");
@@ -151,21 +151,21 @@ TEST_CASE("a program that is incorrect at its own size alone is refused") {
   CHECK(verdict_problem(compared).empty());
 
   sizes.result.end = Fault::of_program(FaultClass::kMemory, "too little of it");
-  const Verdict ran = sizes.verify(program());
+  const Verdict ran = sizes.verify(decay_program());
   CHECK(ran.outcome == Outcome::kCandidateFault);
   CHECK(ran.fault_class == "memory");
   CHECK(ran.reached == "run");
 
   sizes.result.end = Fault::infrastructure("the device is gone");
-  const Verdict lost = sizes.verify(program());
+  const Verdict lost = sizes.verify(decay_program());
   CHECK(lost.outcome == Outcome::kInfrastructure);
   CHECK(lost.fault_class.empty());
   CHECK(verdict_problem(lost).empty());
 }
 
 TEST_CASE("a program that refuses reduced sizes is judged at its own alone") {
-  OwnSizes sizes;
-  const Verdict right = sizes.verify(program(kSpecialised));
+  KnownOwnSizes sizes;
+  const Verdict right = sizes.verify(decay_program(kSpecialised));
   INFO(right.diagnostics);
   REQUIRE(right.correct);
   CHECK(right.graded_at == kOwnSize);
@@ -177,7 +177,7 @@ TEST_CASE("a program that refuses reduced sizes is judged at its own alone") {
   CHECK(sizes.asked->trivial_outputs == std::vector<bool>{false});
 
   sizes.result.end = Fault::of_program(FaultClass::kNonFinite, "NaN");
-  const Verdict incorrect = sizes.verify(program(kSpecialised));
+  const Verdict incorrect = sizes.verify(decay_program(kSpecialised));
   CHECK_FALSE(incorrect.correct);
   CHECK(incorrect.outcome == Outcome::kGraded);
   CHECK(incorrect.fault_class == "non_finite");
@@ -186,9 +186,9 @@ TEST_CASE("a program that refuses reduced sizes is judged at its own alone") {
 }
 
 TEST_CASE("a task that the device cannot judge at its own size keeps what reduced sizes say") {
-  OwnSizes sizes;
+  KnownOwnSizes sizes;
   sizes.result.ungradable = "it takes 90 GiB";
-  const Verdict fitting = sizes.verify(program(), timed());
+  const Verdict fitting = sizes.verify(decay_program(), timed());
   INFO(fitting.diagnostics);
   CHECK(fitting.correct);
   CHECK(fitting.graded_at == kReducedSize);
@@ -196,29 +196,29 @@ TEST_CASE("a task that the device cannot judge at its own size keeps what reduce
   CHECK_THAT(fitting.diagnostics, ContainsSubstring("no times: it was judged at reduced sizes"));
   CHECK(verdict_problem(fitting).empty());
 
-  const Verdict own = sizes.verify(program(), protocol(SizePolicy::kOwn));
+  const Verdict own = sizes.verify(decay_program(), protocol(SizePolicy::kOwn));
   CHECK(own.outcome == Outcome::kInvalidTask);
   CHECK_FALSE(own.correct);
   CHECK_THAT(own.diagnostics, ContainsSubstring("it takes 90 GiB"));
   CHECK(verdict_problem(own).empty());
 
   // A program that cannot be judged is incorrect or masked, as the protocol says.
-  const Verdict incorrect = sizes.verify(program(kSpecialised));
+  const Verdict incorrect = sizes.verify(decay_program(kSpecialised));
   CHECK(incorrect.outcome == Outcome::kCandidateFault);
   CHECK(incorrect.fault_class == "specialised");
   CHECK_THAT(incorrect.diagnostics, ContainsSubstring("it takes 90 GiB"));
   const auto masks = protocol(SizePolicy::kFitting, SpecialisedPolicy::kMask);
-  CHECK(sizes.verify(program(kSpecialised), masks).outcome == Outcome::kUndecided);
+  CHECK(sizes.verify(decay_program(kSpecialised), masks).outcome == Outcome::kUndecided);
   sizes.result = {};
-  CHECK(sizes.verify(program(kSpecialised), masks).correct);
+  CHECK(sizes.verify(decay_program(kSpecialised), masks).correct);
 }
 
 TEST_CASE("times at the own size are those of its window, or the verdict says why there are none") {
-  OwnSizes sizes;
+  KnownOwnSizes sizes;
   sizes.result.timed.candidate_ms = 2;
   sizes.result.timed.eager_ms = 5;
   sizes.result.timed.measurement = R"({"pairs":16})";
-  const Verdict v = sizes.verify(program(), timed());
+  const Verdict v = sizes.verify(decay_program(), timed());
   INFO(v.diagnostics);
   REQUIRE(v.correct);
   CHECK(sizes.asked->measure_time);
@@ -232,7 +232,7 @@ TEST_CASE("times at the own size are those of its window, or the verdict says wh
 
   sizes.result.timed = {};
   sizes.result.timed.untimed = "the window does not settle";
-  const Verdict untimed = sizes.verify(program(), timed());
+  const Verdict untimed = sizes.verify(decay_program(), timed());
   CHECK(untimed.correct);
   CHECK(untimed.graded_at == kOwnSize);
   CHECK(untimed.costed_at.empty());
@@ -241,10 +241,10 @@ TEST_CASE("times at the own size are those of its window, or the verdict says wh
 }
 
 TEST_CASE("inputs that a task names for costing are timed instead of its own size") {
-  OwnSizes sizes;
+  KnownOwnSizes sizes;
   sizes.result.note = "a remark";
-  const std::string task = concat(kTask, "def get_costing_inputs():\n    return [torch.rand(96, 64)]\n");
-  const Verdict v = sizes.verify(program(), timed(), task);
+  const std::string task = concat(kDecayTask, "def get_costing_inputs():\n    return [torch.rand(96, 64)]\n");
+  const Verdict v = sizes.verify(decay_program(), timed(), task);
   INFO(v.diagnostics);
   REQUIRE(v.correct);
   CHECK_FALSE(sizes.asked->measure_time);
@@ -256,7 +256,7 @@ TEST_CASE("inputs that a task names for costing are timed instead of its own siz
   CHECK(v.diagnostics == "a remark");
   CHECK(verdict_problem(v).empty());
   // They are refused by what refuses every size but one.
-  const Verdict refuses = sizes.verify(program(kSpecialised), timed(), task);
+  const Verdict refuses = sizes.verify(decay_program(kSpecialised), timed(), task);
   CHECK_FALSE(refuses.correct);
   CHECK(refuses.fault_class == "record");
   CHECK_THAT(refuses.diagnostics, StartsWith("on the inputs of get_costing_inputs(): "));

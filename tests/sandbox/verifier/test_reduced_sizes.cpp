@@ -12,7 +12,7 @@ using testing::pipeline;
 namespace {
 
 // Each row's sum of squares, of 65,536 rows of 40,000: 10 GiB.
-std::string task(const std::string& rows = "16384 * 4", const std::string& columns = "40000") {
+std::string row_task(const std::string& rows = "16384 * 4", const std::string& columns = "40000") {
   return "import torch\nimport torch.nn as nn\n\nrows = " + rows + "\ncolumns = " + columns +
          "\n\nclass Model(nn.Module):\n    def forward(self, x):\n        return (x * x).sum(-1)\n\n"
          "def get_inputs():\n    return [torch.rand(rows, columns)]\n\n"
@@ -21,7 +21,7 @@ std::string task(const std::string& rows = "16384 * 4", const std::string& colum
 
 // A block for each row. The holes: what the host part does first, its launch, the row of a block, and the end
 // of a thread's loop.
-struct Holes {
+struct RowHoles {
   std::string check = "";
   std::string grid = "dim3(x.size(0))";
   std::string block = "256";
@@ -31,7 +31,7 @@ struct Holes {
   std::string bounds = "";
 };
 
-std::string program(const Holes& holes = {}) {
+std::string row_program(const RowHoles& holes = {}) {
   return "import torch\nimport torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\n"
          "source = '''\n#include <torch/extension.h>\n"
          "__global__ void " +
@@ -55,13 +55,14 @@ std::string program(const Holes& holes = {}) {
          "    def forward(self, x):\n        return module.run(x)\n";
 }
 
-struct Asked {
+struct AskedSize {
   SizePolicy size = SizePolicy::kFitting;
   SpecialisedPolicy specialised = SpecialisedPolicy::kIncorrect;
   std::string by_hand = "";
 };
 
-Verdict verify(const std::string& program, const Asked& asked = {}, const std::string& code = task()) {
+Verdict verify(const std::string& program, const AskedSize& asked = {},
+               const std::string& code = row_task()) {
   VerificationRequest request;
   request.request_id = request.task_id = "large";
   request.pytorch_code = code;
@@ -73,8 +74,8 @@ Verdict verify(const std::string& program, const Asked& asked = {}, const std::s
   return pipeline().verify(request);
 }
 
-void check_refused(const Holes& holes, const std::string& fault_class) {
-  const Verdict v = verify(program(holes));
+void check_refused(const RowHoles& holes, const std::string& fault_class) {
+  const Verdict v = verify(row_program(holes));
   INFO(v.diagnostics);
   CHECK_FALSE(v.correct);
   CHECK(v.fault_class == fault_class);
@@ -84,7 +85,7 @@ void check_refused(const Holes& holes, const std::string& fault_class) {
 }  // namespace
 
 TEST_CASE("a program for a task that is too large is judged at reduced sizes") {
-  const Verdict v = verify(program());
+  const Verdict v = verify(row_program());
   INFO(v.diagnostics);
   REQUIRE(v.correct);
   CHECK(v.graded_at == kReducedSize);
@@ -93,21 +94,21 @@ TEST_CASE("a program for a task that is too large is judged at reduced sizes") {
   CHECK(v.lane_operations > 1'000'000);
   CHECK(verdict_problem(v).empty());
   // Its own size is the only one that counts where others are not asked for.
-  CHECK(verify(program(), {.size = SizePolicy::kOwn}).outcome == Outcome::kInvalidTask);
+  CHECK(verify(row_program(), {.size = SizePolicy::kOwn}).outcome == Outcome::kInvalidTask);
 }
 
 TEST_CASE("a task that fits is judged at its own size unless reduced ones are asked for") {
-  const std::string fits = task("300", "1000");
-  const Verdict own = verify(program(), {}, fits);
+  const std::string fits = row_task("300", "1000");
+  const Verdict own = verify(row_program(), {}, fits);
   INFO(own.diagnostics);
   CHECK(own.correct);
   CHECK(own.graded_at == kOwnSize);
-  const Verdict reduced = verify(program(), {.size = SizePolicy::kReduced}, fits);
+  const Verdict reduced = verify(row_program(), {.size = SizePolicy::kReduced}, fits);
   INFO(reduced.diagnostics);
   CHECK(reduced.correct);
   CHECK(reduced.graded_at == kReducedSize);
   // Right for 300 rows of 1,000 only.
-  const std::string exact = program({.end = "1000"});
+  const std::string exact = row_program({.end = "1000"});
   CHECK(verify(exact, {}, fits).correct);
   CHECK_FALSE(verify(exact, {.size = SizePolicy::kReduced}, fits).correct);
 }
@@ -122,14 +123,14 @@ TEST_CASE("values that are incorrect at reduced sizes make a program incorrect")
 TEST_CASE("limits of a device are those of the task's own size") {
   // 65,536 blocks are one too many for the second dimension; reduced sizes have a few thousand at most.
   check_refused({.grid = "dim3(1, x.size(0))", .row = "blockIdx.y"}, "launch");
-  CHECK(verify(program({.grid = "dim3(2, (x.size(0) + 1) / 2)", .row = "blockIdx.y * 2 + blockIdx.x"}))
+  CHECK(verify(row_program({.grid = "dim3(2, (x.size(0) + 1) / 2)", .row = "blockIdx.y * 2 + blockIdx.x"}))
             .correct);
   check_refused({.block = "(x.size(1) > 20000 ? 512 : 256)", .bounds = "__launch_bounds__(256)"}, "launch");
 }
 
 TEST_CASE(
     "a host part that refuses reduced sizes is specialised, and wrong or left out as the protocol says") {
-  const std::string checked = program({.check = "TORCH_CHECK(x.size(1) == 40000);"});
+  const std::string checked = row_program({.check = "TORCH_CHECK(x.size(1) == 40000);"});
   const Verdict incorrect = verify(checked);
   INFO(incorrect.diagnostics);
   CHECK(incorrect.outcome == Outcome::kCandidateFault);
@@ -139,15 +140,15 @@ TEST_CASE(
   CHECK_FALSE(masked.correct);
   CHECK(verdict_problem(masked).empty());
   // An empty grid is refused by the driver.
-  CHECK(verify(program({.grid = "dim3(x.size(0) / 30000 * 30000)"})).fault_class == "specialised");
+  CHECK(verify(row_program({.grid = "dim3(x.size(0) / 30000 * 30000)"})).fault_class == "specialised");
   // A host part that refuses every size is not specialised, nor one that is wrong at some.
-  const Holes refuses{.check = "TORCH_CHECK(x.size(1) < 100);"};
+  const RowHoles refuses{.check = "TORCH_CHECK(x.size(1) < 100);"};
   check_refused(refuses, "record");
-  CHECK(verify(program(refuses), {.specialised = SpecialisedPolicy::kMask}).fault_class == "record");
+  CHECK(verify(row_program(refuses), {.specialised = SpecialisedPolicy::kMask}).fault_class == "record");
 }
 
 TEST_CASE("sizes by hand are those that are used") {
-  const std::string narrow = program({.end = "(n < 70 ? n : 70)"});
+  const std::string narrow = row_program({.end = "(n < 70 ? n : 70)"});
   CHECK_FALSE(verify(narrow).correct);
   const Verdict v =
       verify(narrow, {.by_hand = R"([{"rows": 33, "columns": 70}, {"rows": 5, "columns": 69}])"});
@@ -159,9 +160,9 @@ TEST_CASE("sizes by hand are those that are used") {
 }
 
 TEST_CASE("a task without smaller sizes is invalid, with the reason") {
-  std::string code = task();
+  std::string code = row_task();
   code.replace(code.find("(x * x)"), 7, "(x * x).view(65536, 40000)");
-  const Verdict v = verify(program(), {}, code);
+  const Verdict v = verify(row_program(), {}, code);
   CHECK(v.outcome == Outcome::kInvalidTask);
   CHECK(v.diagnostics.find("no smaller values of its constants") != std::string::npos);
 }
@@ -171,7 +172,7 @@ TEST_CASE("which reduced sizes are used differs from verification to verificatio
   const std::string sizes =
       R"([{"rows": 33, "columns": 70}, {"rows": 500, "columns": 71}, {"rows": 34, "columns": 900}])";
   std::set<int64_t> work;
-  for (int i = 0; i < 12; ++i) work.insert(verify(program(), {.by_hand = sizes}).lane_operations);
+  for (int i = 0; i < 12; ++i) work.insert(verify(row_program(), {.by_hand = sizes}).lane_operations);
   CHECK(work.size() > 1);
 }
 

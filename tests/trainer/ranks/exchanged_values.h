@@ -1,4 +1,4 @@
-// What tests of tensor planes exchange, and what they say of errors. To be included behind torch.
+// Values that tests of tensor planes exchange, and the messages of errors. To be included behind torch.
 #pragma once
 #include <ATen/ATen.h>
 

@@ -118,7 +118,7 @@ TEST_CASE("ranks stay together where generation takes as long as it has rows, or
   CHECK(choice.chosen.generators == 0);
   CHECK_THAT(choice.reason(steep),
              ContainsSubstring("colocated: measured 1900.00 s") && ContainsSubstring("forecast at best"));
-  // An update of a tenth of the generation: 1,000 s for 1,033 is within what a forecast cannot tell.
+  // An update of a tenth of the generation: 1,000 s for 1,033 is within the error of a forecast.
   CHECK(choose_placement(measured(0, 33), kAll).chosen.generators == 0);
   CHECK(choose_placement(measured(0, 100), kAll).chosen.generators > 0);
 }

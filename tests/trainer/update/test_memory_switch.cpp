@@ -16,7 +16,7 @@ using namespace bicrl::testing;
 
 namespace {
 
-constexpr int kSteps = 200;
+constexpr int kSwitchSteps = 200;
 
 // Of all ranks together, by step.
 struct Held {
@@ -44,7 +44,7 @@ Held held_over_steps(int ranks, int64_t sharding_stage) {
       control.barrier();
     };
     control.barrier();
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kSwitchSteps; ++step) {
       std::vector<Experience> experiences(1);
       experiences[0].group = control.rank();
       experiences[0].advantage = 1;
@@ -71,7 +71,7 @@ bool constant_from_second(const std::vector<int64_t>& bytes) {
 
 TEST_CASE("200 turns between generation and training hold no byte more than the second") {
   const Held alone = held_over_steps(1, 0);
-  CHECK(alone.after_update.size() == kSteps);
+  CHECK(alone.after_update.size() == kSwitchSteps);
   CHECK(constant_from_second(alone.after_generation));
   CHECK(constant_from_second(alone.after_update));
   CHECK(constant_from_second(alone.peak));

@@ -1,5 +1,6 @@
 // Supervised samples of pairs: what is read of their files, what is trained, and in which order.
 #include "tests/trainer/fixtures.h"
+#include "tests/trainer/small_steps.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -19,12 +20,6 @@ using namespace bicrl::testing;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-const Tokenizer& tokenizer() {
-  static const Tokenizer tokenizer =
-      Tokenizer::from_folder(bicrl::testing::source_path("tests/rollout/tiny_tokenizer"));
-  return tokenizer;
-}
 
 PolicyConfig policy_config() {
   PolicyConfig config = tiny_config(4);

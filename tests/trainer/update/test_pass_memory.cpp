@@ -15,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-PolicyConfig small_config(bool tied, int64_t vocab) {
+PolicyConfig wide_config(bool tied, int64_t vocab) {
   PolicyConfig config = tiny_config(4);
   config.hidden_size = 128;
   config.layers = 3;
@@ -99,12 +99,12 @@ TEST_CASE("the budget is within 5 % of what a step takes") {
           const auto lora = with_adapters ? std::optional(adapters(8)) : std::nullopt;
           INFO("tied " << tied << ", " << dtype << ", recompute " << static_cast<int>(recompute)
                        << ", adapters " << with_adapters);
-          check_within_5_percent(step(small_config(tied, 2000), dtype, recompute, lora, {}));
+          check_within_5_percent(step(wide_config(tied, 2000), dtype, recompute, lora, {}));
         }
 }
 
 TEST_CASE("the budget knows what dominates: attention of long sequences, many logits, a wide embedding") {
-  const PolicyConfig usual = small_config(false, 1000), vocabulary = small_config(true, 60000);
+  const PolicyConfig usual = wide_config(false, 1000), vocabulary = wide_config(true, 60000);
   for (const auto dtype : {at::kFloat, at::kBFloat16})
     for (const Recompute recompute : {Recompute::kNone, Recompute::kFull}) {
       INFO(dtype << ", recompute " << static_cast<int>(recompute));
@@ -118,7 +118,7 @@ TEST_CASE("the budget knows what dominates: attention of long sequences, many lo
 // Of a pack whose tokens exclude so many ids beside their labels: what its pass takes, and what the budget
 // says.
 std::pair<int64_t, int64_t> pass_bytes(int64_t excluded_ids) {
-  const PolicyConfig config = small_config(false, 2000);
+  const PolicyConfig config = wide_config(false, 2000);
   std::vector<LiveSequence> sequences;
   for (uint64_t i = 0; i < 4; ++i) {
     const TraceShape shape{32, 24, -1, 4};
@@ -149,7 +149,7 @@ TEST_CASE("the budget of a pack counts the ids that its tokens exclude") {
 }
 
 TEST_CASE("the largest pack by settings is the pack that such sequences make") {
-  const PolicyConfig config = small_config(false, 1000);
+  const PolicyConfig config = wide_config(false, 1000);
   const PassShape shape = PassShape::largest(1000, 32, 64, 1, config.block_size);
   // Six of them, a seventh with four blocks in the place of 16, and a block without a prompt.
   CHECK(shape.rows == 6 * (32 + 60 + 64) + 32 + 12 + 16 + 4);
@@ -164,7 +164,7 @@ TEST_CASE("the largest pack by settings is the pack that such sequences make") {
 }
 
 TEST_CASE("a run that does not fit is refused with numbers and what to change") {
-  const PolicyConfig config = small_config(false, 1000);
+  const PolicyConfig config = wide_config(false, 1000);
   MemoryBudget budget;
   budget.held = training_memory(config, at::kFloat);
   budget.pack_rows = 8192;

@@ -79,7 +79,7 @@ class FaultyTensors : public TensorPlane {
   Fault fault_;
 };
 
-constexpr int kRanks = 4, kHolders = 2;
+constexpr int kSyncRanks = 4, kHolders = 2;
 
 struct Setup {
   Fault fault = [](const at::Tensor&, const std::string&) {};  // on the victim
@@ -92,7 +92,7 @@ struct Setup {
 std::string message_of_sync(const Setup& setup) {
   std::mutex mutex;
   std::set<std::string> messages, checksums;
-  on_ranks(kRanks, [&](ControlPlane& control, TensorPlane& plane) {
+  on_ranks(kSyncRanks, [&](ControlPlane& control, TensorPlane& plane) {
     const int rank = control.rank();
     // The generators have other values, and the trainers are divided as they are when they train.
     Transformer policy = tiny_policy(tiny_config(4), rank < kHolders ? 1 : 100 + rank, at::kFloat);
