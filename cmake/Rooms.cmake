@@ -4,8 +4,9 @@
 option(BICRL_UNITY "Compile several files of a room at once" ON)
 function(bicrl_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${BICRL_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-  # Said of types with local parts unless they stand in the very file that is compiled.
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  # The warning is for types with local parts unless they stand in the very file that is compiled. CMake includes files by
+  # absolute paths: without the map __FILE__ had them, and ccache would not find what another clone compiled.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=>)
 endfunction()
 
 # bicrl_room(NAME [TOGETHER] [FOLDER dir] [PARTS subfolders...] [GLOB patterns...] [EXCLUDE prefix] PUBLIC_LIBS ... PRIVATE_LIBS ...)
