@@ -16,6 +16,7 @@ Modes make as many updates as the stages of configs/quickstart.yaml (with their 
     kept          the same stages, groups without variance in the update for the KL penalty
     scaled        the same stages, each step's rate times its share of groups with variance
     kept_scaled   both
+    slow          the same stages at 0.76 of their rates, the mean rate of `scaled`
     twice         the same stages, each response trained twice and twice as many imitated batches
     few_tasks     the same stages, half of the tasks in each end-to-end step, and so half of the verdicts
     half_MODE     any of these with half of the end-to-end steps, and so of the verdicts
@@ -34,6 +35,7 @@ from verifier_process import running_verifier
 SOURCE = Path(__file__).resolve().parents[1]
 CONFIG = SOURCE / "configs/quickstart.yaml"
 MODES = ("rl", "best", "rejection", "shuffled", "no_infilling")
+SLOW = 0.76
 STALENESS = re.compile(r"stale_(\d+)")
 
 
@@ -50,7 +52,7 @@ class Stages:
         imitation = [int(n) for n in value_of("updates")[-self.count:]]
         self.imitated = {i: updates for i, updates in enumerate(imitation) if updates > 0}
         self.updates = sum(steps * (1 + updates) for steps, updates in zip(self.steps, imitation))
-        self.highest_rate = max(value_of("learning_rate")[-self.count:], key=float)
+        self.rates = value_of("learning_rate")[-self.count:]
         self.lowest_rate = value_of("min_learning_rate")[-1]
 
     def each(self, word):
@@ -64,7 +66,7 @@ def overrides_of(mode, warm_up, stages):
         return [*overrides_of(mode.removeprefix("half_"), warm_up, stages), *(f"stages.{i}.steps={stages.steps[i] // 2}" for i in range(1, stages.count))]
     if mode == "best":
         return [*source, *stages.each("steps=0"), f"warm_up.steps={stages.updates}", "warm_up.programs=best", f"warm_up.samples_per_step={stages.responses}",
-                "warm_up.update.warmup_updates=0", f"warm_up.update.learning_rate={stages.highest_rate}", "warm_up.update.learning_rate_decay=cosine",
+                "warm_up.update.warmup_updates=0", f"warm_up.update.learning_rate={max(stages.rates, key=float)}", "warm_up.update.learning_rate_decay=cosine",
                 f"warm_up.update.min_learning_rate={stages.lowest_rate}"]
     kept = [*source, "warm_up.steps=0", "evaluation.phases=last"]
     if mode == "rejection":
@@ -75,6 +77,9 @@ def overrides_of(mode, warm_up, stages):
         return [*kept, "stages.0.steps=0", f"stages.1.steps={stages.steps[0] + stages.steps[1]}"]
     if mode in ("kept", "scaled", "kept_scaled"):
         return [*kept, *(stages.each("zero_variance=keep") if "kept" in mode else []), *(stages.each("update.step_scale=informative") if "scaled" in mode else [])]
+    if mode == "slow":
+        return [*kept, *(f"stages.{i}.update.learning_rate={SLOW * float(rate):g}" for i, rate in enumerate(stages.rates)),
+                f"stages.{stages.count - 1}.update.min_learning_rate={SLOW * float(stages.lowest_rate):g}"]
     if mode == "few_tasks":
         return [*kept, *(f"stages.{i}.tasks_per_step={stages.tasks // 2}" for i in range(1, stages.count))]
     if mode == "twice":

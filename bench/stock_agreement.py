@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The verifier beside stock PyTorch on programs that exist, at one tolerance: bench/gpu_agreement.md.
 
-    bench/stock_agreement.py BICRL TASKS.json OUT [--limit N] [--timeout-s 300] [--device cuda:0] [key.path=value ...]
+    bench/stock_agreement.py BICRL TASKS.json OUT [--limit N] [--timeout-s 300] [--device cuda:0] [--trials 5] [key.path=value ...]
 
 TASKS: a task file whose tasks have programs (published infilling tasks). Both sides grade the same programs through `bicrl eval
 --suite kernelbench`: our verifier at `tolerance: published` on the backend that the overrides name (default: gpu), and KernelBench's
@@ -20,27 +20,37 @@ TOLERANCE = 1e-2  # that of `published`, in docs/verifier.md
 
 
 def write_suite(tasks, out):
-    """Problems and programs in KernelBench's forms; names of the tasks by problem."""
+    """Problems and programs in KernelBench's forms: a problem for each module, as its reference is timed once. Ids of the tasks
+    by problem and sample."""
     programs = out / "programs"
     programs.mkdir(parents=True, exist_ok=True)
-    names = [str(task.get("id", task.get("idx", at))) for at, task in enumerate(tasks)]
-    problems = [{"level": 1, "problem_id": at + 1, "name": name, "pytorch_code": task["pytorch_code"]}
-                for at, (name, task) in enumerate(zip(names, tasks))]
+    modules = list(dict.fromkeys(task["pytorch_code"] for task in tasks))
+    problems = [{"level": 1, "problem_id": at + 1, "name": f"module_{at + 1}", "pytorch_code": code} for at, code in enumerate(modules)]
     (out / "problems.json").write_text(json.dumps(problems))
+    names, samples = {}, Counter()
     for at, task in enumerate(tasks):
-        (programs / f"level_1_problem_{at + 1}_sample_0_kernel.py").write_text(task["cuda_code"])
+        problem = modules.index(task["pytorch_code"]) + 1
+        sample = samples[problem]
+        samples[problem] += 1
+        names[problem, sample] = str(task.get("id", task.get("idx", at)))
+        (programs / f"level_1_problem_{problem}_sample_{sample}_kernel.py").write_text(task["cuda_code"])
     return names
 
 
+def key_of(problem, sample):
+    return f"{problem}/{sample}"
+
+
 def known_records(folder):
-    """problem -> its record, of this side's earlier attempts, too: an interrupted one leaves what it had graded."""
+    """key_of() a program -> its record, of this side's earlier attempts, too: an interrupted one leaves what it had graded."""
     kept = folder / "records.json"
     records = json.loads(kept.read_text()) if kept.exists() else {}
     for file in folder.glob("attempt/eval_results.json"):
         for problem, samples in json.loads(file.read_text()).items():
-            # Problems without a program, and those that the grader failed on, have records as well.
-            if samples and not {"missing", "ungraded"} & samples[0]["metadata"].keys():
-                records[problem] = samples[0]
+            # Problems without a program, and programs that the grader failed on, have records as well.
+            for record in samples:
+                if not {"missing", "ungraded"} & record["metadata"].keys():
+                    records[key_of(problem, record["sample_id"])] = record
     new = kept.with_suffix(".tmp")
     new.write_text(json.dumps(records))
     new.replace(kept)
@@ -48,7 +58,7 @@ def known_records(folder):
 
 
 def grade(options, side, overrides):
-    """problem -> its record, made once; goes on where it was stopped."""
+    """key_of() a program -> its record, made once; goes on where it was stopped."""
     folder = options.out / side
     folder.mkdir(parents=True, exist_ok=True)
     programs = {file.name: file.read_text() for file in sorted((options.out / "programs").iterdir())}
@@ -62,7 +72,8 @@ def grade(options, side, overrides):
     shutil.rmtree(left, ignore_errors=True)
     left.mkdir()
     for name, text in programs.items():
-        if name.split("_")[3] not in records:
+        _, _, _, problem, _, sample, _ = name.split("_")
+        if key_of(problem, sample) not in records:
             (left / name).write_text(text)
     if any(left.iterdir()):
         command = [options.bicrl, "eval", SOURCE / "configs/kernelbench.yaml", "--suite", "kernelbench", "--level", "1", "--programs",
@@ -72,7 +83,7 @@ def grade(options, side, overrides):
         if done.returncode:
             sys.exit(f"{side}: exit code {done.returncode}")
         records = known_records(folder)
-    return {int(problem): record for problem, record in records.items()}
+    return records
 
 
 def words(record):
@@ -95,6 +106,7 @@ def main():
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--timeout-s", type=float, default=300)
     parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--trials", type=int, default=5, help="comparisons of a program by KernelBench's protocol")
     parser.add_argument("overrides", nargs="*", help="of our side")
     options = parser.parse_intermixed_args()
     tasks = [task for task in json.loads(options.tasks.read_text()) if task.get("cuda_code")]
@@ -104,11 +116,12 @@ def main():
                                    *(options.overrides or ["verifier.server.backend=gpu"])])
     stock = grade(options, "stock", ["suite.protocol=kernelbench", f"suite.stock.tolerance={TOLERANCE}",
                                      f"suite.stock.timeout_s={options.timeout_s}", f"suite.stock.device={options.device}",
+                                     f"suite.stock.correctness_trials={options.trials}",
                                      "suite.stock.timing_trials=1"])  # times are not compared
     counts = Counter()
     print("\n| program | ours | stock | ours says | stock says |\n|---|---|---|---|---|")
-    for at, name in enumerate(names):
-        pair = [records.get(at + 1, {"metadata": {}}) for records in (ours, stock)]
+    for key, name in names.items():
+        pair = [records.get(key_of(*key), {"metadata": {}}) for records in (ours, stock)]
         verdicts = tuple({True: "correct", False: "incorrect", None: "not graded"}[record.get("correctness")] for record in pair)
         counts[verdicts] += 1
         if verdicts != ("correct", "correct"):
