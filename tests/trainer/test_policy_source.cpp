@@ -81,6 +81,16 @@ TEST_CASE("policy.end_tokens replaces the end tokens of the policy's files, in w
   CHECK_THAT(refusal("[264, '<|endoftext|>']"), ContainsSubstring("twice"));
 }
 
+TEST_CASE("a checkpoint is not read with a tokenizer whose ids are not its own") {
+  const testing::TemporaryFolder folder;
+  PolicySource source = source_from(make_checkpoint(folder.path() / "policy"), "[]");
+  source.tokenizer = testing::source_path("tests/rollout/tiny_tokenizer");
+  CHECK(load_tokenizer(source).size() == 266);
+  source.tokenizer = testing::source_path("configs/quickstart");
+  CHECK_THROWS_WITH(load_tokenizer(source), ContainsSubstring("policy.tokenizer: token ") &&
+                                                ContainsSubstring("policy.tokenizer=~ takes"));
+}
+
 TEST_CASE("a fresh policy takes end tokens from the files beside its config") {
   const testing::TemporaryFolder folder;
   const fs::path checkpoint = make_checkpoint(folder.path() / "policy");

@@ -71,6 +71,19 @@ void replace_end_tokens(const std::vector<std::string>& tokens, const Tokenizer&
   }
 }
 
+// A checkpoint whose tokenizer gives tokens other ids would be asked in a language that it never saw.
+void require_tokenizer_of_checkpoint(const PolicySource& source, const Tokenizer& tokenizer) {
+  if (source.checkpoint.empty() || source.tokenizer.empty()) return;
+  const auto has = [&](const char* name) { return fs::exists(source.checkpoint / name); };
+  if (!has("tokenizer.json") && !has("vocab.json")) return;
+  const Tokenizer own = Tokenizer::from_folder(source.checkpoint);
+  for (int64_t id = 0; id < std::min(own.size(), tokenizer.size()); ++id)
+    if (own.has(id) && tokenizer.has(id) && own.bytes(id) != tokenizer.bytes(id))
+      throw InputError(concat("policy.tokenizer: token ", id, " of ", source.tokenizer.string(),
+                              " is another one in the checkpoint's own tokenizer, in ",
+                              source.checkpoint.string(), ", which policy.tokenizer=~ takes"));
+}
+
 }  // namespace
 
 PolicySource PolicySource::from_config(const ConfigSection& section, const fs::path& config_folder) {
@@ -110,8 +123,8 @@ at::Device policy_device(const PolicySource& source, int local_rank) {
   if (source.device == "cpu") return at::kCPU;
   if (!at::hasCUDA())
     throw Error(
-        "policy.device=cuda: this program was built for the CPU only, or no GPU is visible; build with "
-        "BICRL_CUDA=ON or use policy.device=cpu",
+        "policy.device=cuda: no GPU is visible (nvidia-smi, CUDA_VISIBLE_DEVICES), or this program was built "
+        "for the CPU only: build with `BICRL_PRESET=cuda launch/build`, or use policy.device=cpu",
         ExitCode::kUnavailable);
   const int gpus = static_cast<int>(at::detail::getCUDAHooks().deviceCount());
   return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(local_rank % gpus));
@@ -124,7 +137,9 @@ Tokenizer load_tokenizer(const PolicySource& source) {
     manifest->check([](const std::string& name) {
       return name.find('/') == std::string::npos && !name.ends_with(".safetensors");
     });
-  return Tokenizer::from_folder(folder);
+  Tokenizer tokenizer = Tokenizer::from_folder(folder);
+  require_tokenizer_of_checkpoint(source, tokenizer);
+  return tokenizer;
 }
 
 PolicyConfig policy_config(const PolicySource& source, const Tokenizer& tokenizer) {

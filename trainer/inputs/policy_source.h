@@ -38,6 +38,7 @@ struct PolicySource {
 // The device and type that a policy source names; `local_rank` chooses among GPUs. Throws Error
 // (kUnavailable) if the device is not there.
 at::Device policy_device(const PolicySource& source, int local_rank);
+// Throws InputError if the source names another tokenizer beside a checkpoint than the checkpoint's own.
 Tokenizer load_tokenizer(const PolicySource& source);
 // The shape of the policy, with its end tokens. Throws InputError if tokenizer and policy do not fit
 // together, the tokenizer has no such end token, or the policy has no room for such adapters.
