@@ -63,7 +63,8 @@ TrainingRun::TrainingRun(const RunSettings& settings, RunInputs inputs, const Ru
   if (ledger_) ledger_->resume_at(progress_.state.ledger_round);
   if (ledger_ && ledger_->foreign() > 0 && control_.rank() == 0)
     log_warning(ledger_->foreign(), " verdicts of this run were given by a verifier of another kind or with ",
-                "other settings: they do not count for what is verified from now on");
+                "other settings: they do not count for what is verified from now on, by ", verifier_basis,
+                ". Rewards of the steps before and after may differ");
   make_parts(/*is_resumed=*/!checkpoint.empty());
   if (directory_) print_start();
 }
