@@ -96,7 +96,7 @@ void check_gpus(const LearnerModule& module, const std::string& device, DoctorRe
   };
   if (!module.built_for_cuda)
     return lacking("this program was built for the CPU only",
-                   "build with BICRL_CUDA=ON, or use policy.device=cpu");
+                   "build with BICRL_PRESET=cuda launch/build, or use policy.device=cpu");
   if (module.gpus == 0)
     return lacking("none is visible",
                    "check the driver (nvidia-smi) and CUDA_VISIBLE_DEVICES, or use policy.device=cpu");

@@ -21,8 +21,8 @@ std::string access_problem(const ClientAccess& access, const std::vector<std::st
   for (const std::string& address : addresses)
     if (!is_loopback(address))
       return concat("the verifier ", address,
-                    " is on another machine: name its certificate and token (access.authority and "
-                    "access.token)");
+                    " is on another machine: name its certificate and token (verifier.access.authority "
+                    "and verifier.access.token)");
   return "";
 }
 

@@ -88,11 +88,13 @@ std::string transport_problem(const std::string& address, bool with_tls) {
   const Transport spoken = probe_transport(address);
   if (spoken == Transport::kTls && !with_tls)
     return concat("the verifier ", address,
-                  " speaks TLS: name its certificate and token (access.authority and access.token)");
+                  " speaks TLS: name its certificate and token "
+                  "(verifier.access.authority and verifier.access.token)");
   if (spoken == Transport::kPlain && with_tls)
-    return concat("the verifier ", address,
-                  " does not speak TLS, which access.authority asks for: start it with access.certificate, "
-                  "access.key and access.token, or, if it is on this machine, leave out the client's access");
+    return concat(
+        "the verifier ", address,
+        " does not speak TLS, which verifier.access.authority asks for: start it with access.certificate, "
+        "access.key and access.token, or, if it is on this machine, leave out the client's access");
   return "";
 }
 
