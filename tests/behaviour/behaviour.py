@@ -129,8 +129,11 @@ def compare(before, after):
         found = list(differences(renamed(old, names), new, names["added"]))
         count += len(found)
         print(f"{part}: {'equal' if not found else f'{len(found)} differences'}")
-        for line in found[:20]:
-            print("  " + line)
+        kinds = {}
+        for line in found:
+            kinds.setdefault(re.sub(r"\[\d+\]", "[]", line.split(": ")[0]), []).append(line)
+        for lines in kinds.values():
+            print(f"  {len(lines)} like {lines[0]}")
     sys.exit(count > 0)
 
 
