@@ -49,6 +49,14 @@ int64_t read_counter(const fs::path& file, const std::string& key) {
   return 0;
 }
 
+// What to do where there are no groups.
+const char* remedy() {
+  return geteuid() == 0
+             ? "Root needs a mounted hierarchy (mount -t cgroup2 none /sys/fs/cgroup) that hands down its "
+               "controllers"
+             : "Run as root, or inside a delegated group (systemd-run --scope -p Delegate=yes)";
+}
+
 // This process's group in each hierarchy, by controller name; "" is version 2.
 std::map<std::string, std::string> own_groups() {
   std::map<std::string, std::string> groups;
@@ -166,8 +174,7 @@ CgroupTree::CgroupTree() {
     missing_ =
         concat("control groups for ", has_memory() ? "" : "memory", has_memory() || has_pids() ? "" : " and ",
                has_pids() ? "" : "processes", ": ", reason.empty() ? "no such hierarchy is mounted" : reason,
-               "; rlimits hold instead. Run as root, or inside a delegated group (systemd-run --scope -p "
-               "Delegate=yes)");
+               "; rlimits hold instead. ", remedy());
 }
 
 void CgroupTree::open_version2(const fs::path& mount) {
@@ -180,9 +187,8 @@ void CgroupTree::open_version2(const fs::path& mount) {
     // A group with processes of its own cannot hand controllers down, except the machine's root group.
     if (!write_text(parent / "cgroup.subtree_control", "+memory +pids")) {
       missing_ = concat("control groups: ", parent.string(),
-                        " does not hand down its controllers: ", strerror(errno),
-                        "; rlimits hold instead. Run as root, or inside a delegated group "
-                        "(systemd-run --scope -p Delegate=yes)");
+                        " does not hand down its controllers: ", strerror(errno), "; rlimits hold instead. ",
+                        remedy());
       continue;
     }
     const fs::path made = make_folder(parent, locks_);
