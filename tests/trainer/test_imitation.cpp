@@ -122,6 +122,13 @@ TEST_CASE("a share of what is imitated is known, and either kind stands for the 
   CHECK(programs_of({}, best, 0.25).size() == 2);
   CHECK(programs_of({}, none, 0.25).empty());
   CHECK(programs_of(known_of(KnownPrograms::kBest), none, 0).empty());
+  // How many programs a response of so many tokens cannot be.
+  const KnownSamples known = known_of(KnownPrograms::kAll);
+  CHECK(known.programs() == 12);  // three of each task but one
+  CHECK(known.longer_than(0) == 12);
+  const auto tokens = static_cast<int64_t>(tokenizer().encode("plain").size());
+  CHECK(known_of(KnownPrograms::kFirst).longer_than(tokens) == 4);  // and their end token
+  CHECK(known_of(KnownPrograms::kFirst).longer_than(tokens + 1) == 0);
 }
 
 TEST_CASE("imitation makes a response likelier, and each of its updates counts in the schedule") {

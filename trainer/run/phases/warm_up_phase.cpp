@@ -1,5 +1,6 @@
 // The supervised warm-up: known programs of tasks, or pairs, noised and restored.
 #include <algorithm>
+#include <set>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -20,6 +21,19 @@ struct WarmUpSamples {
   KnownSamples end_to_end;
 };
 
+// Imitated all the same: a part of such a program may help.
+void warn_of_long_programs(const WarmUpSamples& samples, const std::vector<StageSettings>& stages) {
+  std::set<Stage> warned;
+  for (const StageSettings& stage : stages) {
+    const KnownSamples& known = stage.stage == Stage::kInfilling ? samples.infilling : samples.end_to_end;
+    const int64_t most = stage.decoding.max_new_tokens, longer = known.longer_than(most);
+    if (stage.steps == 0 || longer == 0 || !warned.insert(stage.stage).second) continue;
+    log_warning(longer, " of ", known.programs(), " known programs of stage ", to_string(stage.stage),
+                " have more tokens than a response (rollout.max_new_tokens: ", most,
+                "), so none of these can be generated");
+  }
+}
+
 WarmUpSamples warm_up_samples(const RunContext& context) {
   const Scaffold scaffold = infilling_scaffold(context.settings);
   const auto known = [&](Stage stage) {
@@ -32,6 +46,7 @@ WarmUpSamples warm_up_samples(const RunContext& context) {
   if (left_out > 0 && context.control.rank() == 0)
     log_warning(left_out, " samples are left out of the warm-up, because prompt and program have more than ",
                 context.policy.config().max_position, " tokens");
+  if (context.control.rank() == 0) warn_of_long_programs(samples, context.settings.stages);
   if (samples.end_to_end.empty())
     throw InputError("the warm-up needs tasks with a known program (cuda_code) that fits, and there is none");
   return samples;

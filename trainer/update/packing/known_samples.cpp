@@ -58,6 +58,16 @@ KnownSamples::KnownSamples(const std::vector<Task>& tasks, KnownPrograms program
   }
 }
 
+int64_t KnownSamples::programs() const { return longer_than(-1); }
+
+int64_t KnownSamples::longer_than(int64_t response_tokens) const {
+  int64_t count = 0;
+  for (const std::vector<SftSample>& programs : tasks_)
+    count += std::ranges::count_if(
+        programs, [&](const SftSample& sample) { return sample.response_tokens > response_tokens; });
+  return count;
+}
+
 SftSample KnownSamples::draw(RandomStream& random) const {
   BICRL_CHECK(!empty());
   const std::vector<SftSample>& programs = tasks_[random.below(tasks_.size())];

@@ -33,6 +33,8 @@ class KnownSamples {
 
   bool empty() const { return tasks_.empty(); }
   int64_t left_out() const { return left_out_; }
+  int64_t programs() const;
+  int64_t longer_than(int64_t response_tokens) const;  // programs
   // One of the tasks, then one of its programs, then its noise. Not of an empty set.
   SftSample draw(RandomStream& random) const;
 
