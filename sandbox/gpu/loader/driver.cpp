@@ -38,11 +38,17 @@ struct LaunchConfiguration {
   unsigned attribute_count = 0;
 };
 
-// Null if the driver lacks it.
-template <class Function>
-void find_function(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-}
+// Looks functions up, which are null if the driver lacks them.
+struct FunctionFinder {
+  void* library;
+  std::string missing = {};  // the last of those
+
+  template <class Function>
+  void operator()(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    if (!function) missing = name;
+  }
+};
 
 // A device answers within microseconds or not for long.
 constexpr auto kBusyWait = std::chrono::microseconds(200), kPause = std::chrono::microseconds(100);
@@ -69,11 +75,7 @@ void Driver::check(int code, const char* what) const {
 }
 
 std::string Driver::find_functions(void* library) {
-  std::string missing;
-  const auto find = [&](auto& function, const char* name) {
-    find_function(library, name, function);
-    if (!function) missing = name;
-  };
+  FunctionFinder find{library};
   Interface& c = call_;
   find(c.init, "cuInit");
   find(c.driver_version, "cuDriverGetVersion");
@@ -118,11 +120,11 @@ std::string Driver::find_functions(void* library) {
   find(c.graph_launch, "cuGraphLaunch");
   find(c.graph_destroy, "cuGraphDestroy");
   find(c.graph_exec_destroy, "cuGraphExecDestroy");
-  return missing;
+  return find.missing;
 }
 
-void Driver::find_shared_memory(void* library) {
-  const auto find = [&](auto& function, const char* name) { find_function(library, name, function); };
+std::string Driver::find_shared_memory(void* library) {
+  FunctionFinder find{library};
   Interface& c = call_;
   find(c.memory_create, "cuMemCreate");
   find(c.memory_release, "cuMemRelease");
@@ -134,12 +136,7 @@ void Driver::find_shared_memory(void* library) {
   find(c.memory_map, "cuMemMap");
   find(c.memory_unmap, "cuMemUnmap");
   find(c.memory_access, "cuMemSetAccess");
-}
-
-bool Driver::has_shared_memory() const {
-  const Interface& c = call_;
-  return c.memory_create && c.memory_release && c.memory_export && c.memory_import && c.memory_granularity &&
-         c.address_reserve && c.address_free && c.memory_map && c.memory_unmap && c.memory_access;
+  return find.missing;
 }
 
 void Driver::describe() {
@@ -158,7 +155,7 @@ void Driver::describe() {
   d.max_shared_bytes = static_cast<uint32_t>(attribute(kDeviceMaxShared));
   d.reaches_host_memory = attribute(kDevicePageableAccess) != 0;
   d.shares_memory =
-      has_shared_memory() && attribute(kDeviceVirtualMemory) != 0 && attribute(kDeviceDescriptors) != 0;
+      d.shares_memory && attribute(kDeviceVirtualMemory) != 0 && attribute(kDeviceDescriptors) != 0;
   d.l2_bytes = static_cast<uint64_t>(attribute(kDeviceL2));
   d.resident_threads = static_cast<uint32_t>(attribute(kDeviceResidentThreads));
   // Two transfers in a cycle.
@@ -183,7 +180,7 @@ Result<Driver> Driver::open(int device) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return Reply::failure(kNoDriver);
   Driver driver;
-  driver.find_shared_memory(library);
+  driver.device_.shares_memory = driver.find_shared_memory(library).empty();
   if (const std::string missing = driver.find_functions(library); !missing.empty())
     return Reply::failure(
         concat("the NVIDIA driver is too old: it lacks ", missing, ". Install a newer one"));

@@ -186,9 +186,9 @@ class Driver {
   };
   SharedAllocation map(unsigned long long handle, uint64_t bytes, int access) const;
   uint64_t shared_granularity() const;
-  std::string find_functions(void* library);  // the name of one that the driver lacks; empty: none
-  void find_shared_memory(void* library);     // what only some drivers have
-  bool has_shared_memory() const;
+  // Each returns the name of a function that the driver lacks; empty: it has all.
+  std::string find_functions(void* library);
+  std::string find_shared_memory(void* library);  // which only some drivers have
   void describe();
   void make_context();
 
