@@ -12,6 +12,7 @@
 #include "policy/files/checkpoint_manifest.h"
 #include "policy/policy_config.h"
 #include "policy/token_agreement.h"
+#include "policy/tokenizer/tokenizer_files.h"
 #include "rollout/decoding/engine_budget.h"
 #include "trainer/inputs/existing_path.h"
 
@@ -72,11 +73,15 @@ void replace_end_tokens(const std::vector<std::string>& tokens, const Tokenizer&
 }
 
 // A checkpoint whose tokenizer gives tokens other ids would be asked in a language that it never saw.
-void require_tokenizer_of_checkpoint(const PolicySource& source, const Tokenizer& tokenizer) {
+// `files` are those of `tokenizer`: equal ones need not be parsed again, which takes a second for 150,000
+// tokens.
+void require_tokenizer_of_checkpoint(const PolicySource& source, const TokenizerFiles& files,
+                                     const Tokenizer& tokenizer) {
   if (source.checkpoint.empty() || source.tokenizer.empty()) return;
-  const auto has = [&](const char* name) { return fs::exists(source.checkpoint / name); };
-  if (!has("tokenizer.json") && !has("vocab.json")) return;
-  const Tokenizer own = Tokenizer::from_folder(source.checkpoint);
+  TokenizerFiles own_files = load_tokenizer_files(source.checkpoint);
+  if (own_files == files) return;
+  if (!own_files.contains("tokenizer.json") && !own_files.contains("vocab.json")) return;
+  const Tokenizer own = Tokenizer::from_files(std::move(own_files), source.checkpoint);
   for (int64_t id = 0; id < std::min(own.size(), tokenizer.size()); ++id)
     if (own.has(id) && tokenizer.has(id) && own.bytes(id) != tokenizer.bytes(id))
       throw InputError(concat("policy.tokenizer: token ", id, " of ", source.tokenizer.string(),
@@ -137,8 +142,9 @@ Tokenizer load_tokenizer(const PolicySource& source) {
     manifest->check([](const std::string& name) {
       return name.find('/') == std::string::npos && !name.ends_with(".safetensors");
     });
-  Tokenizer tokenizer = Tokenizer::from_folder(folder);
-  require_tokenizer_of_checkpoint(source, tokenizer);
+  const TokenizerFiles files = load_tokenizer_files(folder);
+  Tokenizer tokenizer = Tokenizer::from_files(files, folder);
+  require_tokenizer_of_checkpoint(source, files, tokenizer);
   return tokenizer;
 }
 
