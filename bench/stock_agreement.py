@@ -19,9 +19,13 @@ SOURCE = Path(__file__).resolve().parent.parent
 TOLERANCE = 1e-2  # that of `published`, in docs/verifier.md
 
 
+def key_of(problem, sample):
+    return f"{problem}/{sample}"
+
+
 def write_suite(tasks, out):
     """Problems and programs in KernelBench's forms: a problem for each module, as its reference is timed once. Ids of the tasks
-    by problem and sample."""
+    by key_of() their programs."""
     programs = out / "programs"
     programs.mkdir(parents=True, exist_ok=True)
     modules = list(dict.fromkeys(task["pytorch_code"] for task in tasks))
@@ -32,13 +36,9 @@ def write_suite(tasks, out):
         problem = modules.index(task["pytorch_code"]) + 1
         sample = samples[problem]
         samples[problem] += 1
-        names[problem, sample] = str(task.get("id", task.get("idx", at)))
+        names[key_of(problem, sample)] = str(task.get("id", task.get("idx", at)))
         (programs / f"level_1_problem_{problem}_sample_{sample}_kernel.py").write_text(task["cuda_code"])
     return names
-
-
-def key_of(problem, sample):
-    return f"{problem}/{sample}"
 
 
 def known_records(folder):
@@ -121,7 +121,7 @@ def main():
     counts = Counter()
     print("\n| program | ours | stock | ours says | stock says |\n|---|---|---|---|---|")
     for key, name in names.items():
-        pair = [records.get(key_of(*key), {"metadata": {}}) for records in (ours, stock)]
+        pair = [records.get(key, {"metadata": {}}) for records in (ours, stock)]
         verdicts = tuple({True: "correct", False: "incorrect", None: "not graded"}[record.get("correctness")] for record in pair)
         counts[verdicts] += 1
         if verdicts != ("correct", "correct"):
