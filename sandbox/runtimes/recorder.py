@@ -57,7 +57,10 @@ class Channel:
         for part in (struct.pack("<I", len(raw)), raw, *blobs):
             view = memoryview(part)
             while len(view):
-                view = view[os.write(self.descriptor, view):]
+                try:
+                    view = view[os.write(self.descriptor, view):]
+                except OSError:  # memory that the program has unmapped; within a frame nothing else can be said
+                    os._exit(1)
 
     def send(self, header, blobs=()):
         self.send_text(as_json({**header, "blobs": [len(b) for b in blobs]}), blobs)
@@ -192,6 +195,15 @@ def another_call(calls):
     return trace_bytes <= CHEAP_TRACE_BYTES and (len(calls) == CERTAIN_CALLS or random_number(1)[0] % 4 < 3)
 
 
+def bytes_of(storage, size):
+    """Of a parameter, without a copy: they may take hundreds of MiB."""
+    if not size:
+        return b""
+    if not storage.data_ptr():
+        raise Fault("record", "a tensor without memory (on the device 'meta', or resized to nothing) is used like one with data")
+    return memoryview((ctypes.c_char * size).from_address(storage.data_ptr())).cast("B")
+
+
 def send_trace(channel, calls):
     blobs = []
     for index in range(lib.bicrl_blob_count()):
@@ -211,8 +223,7 @@ def send_trace(channel, calls):
                             "name": lib.bicrl_trace_symbol(index).decode("utf-8", "replace")})
         elif kind == CONSTANT:
             buffers.append({"kind": "constant", "bytes": size, "blob": len(blobs)})
-            value = state.by_number[number].value
-            blobs.append(ctypes.string_at(value.data_ptr(), size) if size else b"")
+            blobs.append(bytes_of(state.by_number[number].value, size))
         else:
             buffers.append({"kind": "allocation", "bytes": size})
     raise_library_fault()
