@@ -15,7 +15,7 @@ namespace bicrl {
 struct OracleSpec;
 
 // The rules by which variants are found, and what a verification takes of them: part of a verifier's name.
-inline constexpr const char* kSizeVariantsVersion = "5";
+inline constexpr const char* kSizeVariantsVersion = "6";
 
 struct SizeVariant {
   std::string code;      // the task's text with other constants

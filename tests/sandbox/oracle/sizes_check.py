@@ -227,6 +227,10 @@ assert fault(task("rows = 40000; columns = 50000", "x[0] + 1 if len(x[0]) > 40 e
 # Parameters count, and are not made before it is known what they take.
 assert fault(task("width = 60000; rows = 40000", "x[0] @ self.w", "torch.rand(rows, width)", "self.w = nn.Parameter(torch.rand(w, w))",
                   "w", "width"), [{"rows": 5}]) == "too_large"
+# A layer of 8,192 by 8,192, as many problems of KernelBench's level 2 have, is not too much for a recording at the own size.
+for width, kind in ((8192, ""), (12288, "too_large")):
+    found = message(task(f"batch = 1024; width = {width}", "self.layer(x[0])", "torch.rand(batch, width)", "self.layer = nn.Linear(w, w)", "w", "width"))
+    assert found[0] == kind and (not kind or "its parameters take" in found[1]), found
 # The first of them is what the task is examined at.
 assert "rows = 33\n" in size_variants.fitting_text(text, 1 << 28, [{"rows": 33, "columns": 70}])
 assert size_variants.fitting_text(text, 1 << 40, [{"rows": 33, "columns": 70}]) == text
