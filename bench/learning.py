@@ -16,7 +16,7 @@ Modes make as many updates as the stages of configs/quickstart.yaml (with their 
     kept          the same stages, groups without variance in the update for the KL penalty
     scaled        the same stages, each step's rate times its share of groups with variance
     kept_scaled   both
-    slow          the same stages at 0.76 of their rates, the mean rate of `scaled`
+    slow          the same stages at 0.76 of their rates: a control for `scaled`, whose mean rate is 0.6 to 0.8
     twice         the same stages, each response trained twice and twice as many imitated batches
     few_tasks     the same stages, half of the tasks in each end-to-end step, and so half of the verdicts
     half_MODE     any of these with half of the end-to-end steps, and so of the verdicts
