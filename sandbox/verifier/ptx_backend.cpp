@@ -126,7 +126,7 @@ RunResult PtxBackend::check_launches(const Trace& trace, const std::vector<Devic
   RunResult result;
   try {
     Program program(*this);
-    program.show(trace, modules);
+    program.show(trace.copy_launches(), modules);
     program.asked["launches_only"] = true;
     const nlohmann::json said = program.run(0, stop, result);
     if (said.contains("fault")) result.fault = read_fault(said["fault"]);

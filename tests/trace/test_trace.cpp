@@ -67,6 +67,30 @@ TEST_CASE("a trace is read, written and read again") {
   CHECK(again.value().returned.structure == trace.value().returned.structure);
 }
 
+TEST_CASE("copied launches keep their arguments and lose their order") {
+  json frame = good_trace();
+  std::swap(frame["ops"][0], frame["ops"][1]);
+  frame["repeats"] = {{{"tensors", 0}, {"ops", {frame["ops"][1]}}, {"outputs", view(2)}, {"end_after", {1}}}};
+  frame["ops"][1]["after"] = {1};
+  frame["construction_ops"] = 1;
+  const auto trace = parse(frame);
+  REQUIRE(trace.ok());
+  const auto copy = Trace::decode(trace.value().copy_launches().encode());
+  REQUIRE(copy.ok());
+  CHECK(copy.value().blobs.empty());
+  REQUIRE(copy.value().ops.size() == 1);
+  REQUIRE(copy.value().repeats.size() == 1);
+  REQUIRE(copy.value().repeats[0].ops.size() == 1);
+  for (const TraceOp& op : {copy.value().ops[0], copy.value().repeats[0].ops[0]}) {
+    CHECK(op.entry == trace.value().ops[1].entry);
+    CHECK(op.arguments == trace.value().ops[1].arguments);
+    CHECK(op.relocations.size() == 3);
+    CHECK_FALSE(op.after);
+  }
+  for (size_t i = 0; i < trace.value().buffers.size(); ++i)
+    CHECK(copy.value().buffers[i].bytes == trace.value().buffers[i].bytes);
+}
+
 TEST_CASE("what comes after what is read, written and read again") {
   json frame = good_trace();
   frame["ops"][1]["after"] = json::array();

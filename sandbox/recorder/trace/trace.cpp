@@ -146,6 +146,34 @@ int Trace::launches() const {
                                         [](const TraceOp& op) { return op.kind == TraceOp::Kind::kLaunch; }));
 }
 
+Trace Trace::copy_launches() const {
+  const auto launches_of = [](const std::vector<TraceOp>& operations) {
+    std::vector<TraceOp> launches;
+    for (const TraceOp& op : operations)
+      if (op.kind == TraceOp::Kind::kLaunch) launches.emplace_back(op).after.reset();
+    return launches;
+  };
+  Trace copy;
+  copy.inputs = inputs;
+  copy.ops = launches_of(ops);
+  copy.outputs = outputs;
+  copy.returned = returned;
+  for (const TraceBuffer& buffer : buffers) {
+    TraceBuffer& added = copy.buffers.emplace_back(buffer);
+    if (buffer.kind != TraceBuffer::Kind::kConstant) continue;
+    added.kind = TraceBuffer::Kind::kAllocation;
+    added.source = 0;
+  }
+  for (const TraceRepeat& repeat : repeats) {
+    TraceRepeat& added = copy.repeats.emplace_back();
+    added.tensors = repeat.tensors;
+    added.ops = launches_of(repeat.ops);
+    added.outputs = repeat.outputs;
+    added.returned = repeat.returned;
+  }
+  return copy;
+}
+
 std::vector<const TraceOp*> Trace::kernel_launches() const {
   std::vector<const TraceOp*> launches;
   for (const TraceOp& op : ops)

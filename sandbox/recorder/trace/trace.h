@@ -166,6 +166,9 @@ struct Trace {
   // The executor's file of a trace (encoded anew from checked values), and back.
   std::string encode() const;
   static Result<Trace> decode(std::string_view bytes);
+  // All launches, and no other operation, order or bytes: parameters may take hundreds of MiB. Fit to be
+  // checked for what a device can launch, not to be run.
+  Trace copy_launches() const;
 
   const OutputLayout& output_layout() const { return returned.layout; }
   int launches() const;                                 // without those of repeats

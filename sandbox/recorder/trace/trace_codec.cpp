@@ -119,7 +119,11 @@ std::string Trace::encode() const {
   }
   for (const auto& blob : blobs) head["blobs"].push_back(blob.size());
   const std::string text = head.dump(-1, ' ', true, json::error_handler_t::replace);
-  std::string file(kMagic, sizeof kMagic);
+  size_t bytes = sizeof kMagic + 4 + text.size();
+  for (const auto& blob : blobs) bytes += blob.size();
+  std::string file;
+  file.reserve(bytes);
+  file.append(kMagic, sizeof kMagic);
   const auto size = static_cast<uint32_t>(text.size());
   file.append(reinterpret_cast<const char*>(&size), 4);
   file += text;
