@@ -83,7 +83,7 @@ class ZygoteChild {
   ~ZygoteChild();
   // Nothing when the child ended or had to be ended: finish() says how. The wall limit runs from when the
   // child was ready, so that a busy machine's time for making a box is not the candidate's; time in which the
-  // server works for the child is given back with extend(), and what the child waits for a processor counts
+  // server works for the child is given back with extend(), and what either waits for a processor counts
   // for nobody: a child that got too little of them ends as kBoxFailed.
   std::optional<Frame> receive(std::stop_token stop = {});
   // False when the child no longer listens or had to be ended.
@@ -109,7 +109,8 @@ class ZygoteChild {
   Stopwatch clock_;
   double wall_s_;
   int pid_ = 0;                 // on this host; 0 until known
-  double waited_before_s_ = 0;  // for a processor, when the clock began
+  int server_thread_ = 0;       // that talks to the child
+  double waited_before_s_ = 0;  // by both for a processor, when the clock began
   UniqueFd channel_, status_, output_, pidfd_;
   FrameReader reader_;
   BoundedLog log_;

@@ -35,7 +35,8 @@ ZygoteChild::~ZygoteChild() { finish(); }
 
 void ZygoteChild::begin() {
   clock_.restart();
-  waited_before_s_ = processor_wait_s(pid_);
+  server_thread_ = gettid();
+  waited_before_s_ = processor_wait_s(pid_) + processor_wait_s(server_thread_);
   wall_s_ = limits_.wall_s;
 }
 
@@ -56,9 +57,11 @@ bool ZygoteChild::read_status() {
   return true;
 }
 
-// Until when the child may run: its limit, and what it waited for a processor.
+// Until when the child may run: its limit, and what it and its reader waited for a processor. A child that
+// sends hundreds of MiB stands still whenever the server does not read.
 double ZygoteChild::patience_s() const {
-  const double waited_s = pid_ > 0 ? processor_wait_s(pid_) - waited_before_s_ : 0;
+  const double waited_s =
+      pid_ > 0 ? processor_wait_s(pid_) + processor_wait_s(server_thread_) - waited_before_s_ : 0;
   return std::min(wall_s_ + std::max(0.0, waited_s), most_patience_s(wall_s_));
 }
 

@@ -6,8 +6,8 @@
 
 namespace bicrl {
 
-double processor_wait_s(int pid) {
-  FILE* file = fopen(concat("/proc/", pid, "/schedstat").c_str(), "re");
+double processor_wait_s(int thread) {
+  FILE* file = fopen(concat("/proc/", thread, "/schedstat").c_str(), "re");
   if (!file) return 0;
   unsigned long long ran_ns = 0, waited_ns = 0;
   const bool read = fscanf(file, "%llu %llu", &ran_ns, &waited_ns) == 2;

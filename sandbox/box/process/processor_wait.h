@@ -7,8 +7,8 @@ namespace bicrl {
 // time; a sleeper has to end some time.
 inline constexpr double kBusyMachineFactor = 6;
 
-// Seconds in which the process's first thread could have run and no processor was free. 0 if the system does
-// not report it, or the process is gone. Pure reading; thread-safe.
-double processor_wait_s(int pid);
+// Seconds in which a thread could have run and no processor was free. A process's number is that of its first
+// thread. 0 if the system does not report it, or the thread is gone. Pure reading; thread-safe.
+double processor_wait_s(int thread);
 
 }  // namespace bicrl

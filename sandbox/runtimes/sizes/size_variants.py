@@ -10,12 +10,12 @@ from size_constants import find_constants, with_values
 from size_probe import Probe, form_of, probe, probe_or_fault
 from size_search import Search
 
-VERSION = "6"  # of what is found: part of a verifier's name
+VERSION = "6"  # of these rules: part of a verifier's name
 DIFFERENT = 3  # variants besides those with a long axis
 SURELY_SMALL = 1 << 22  # the product of all constants: what is below is not looked at further
 LARGEST = 1 << 30  # bytes of inputs, parameters and answer of a variant by hand
 # Bytes that a task may have at its own size: every program is recorded there, and a recording holds its parameters. With 318
-# MiB one takes 1.1 s on two idle cores, and 8 beside 20 busy processes; it may take 10, and 1 GiB of memory.
+# MiB one takes 1.1 s on two idle cores. It may take 10, without what it waits for a processor, and 1 GiB of memory.
 MOST_PARAMETERS = 320 << 20
 MOST_BY_HAND = 32
 
