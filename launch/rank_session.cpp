@@ -85,10 +85,9 @@ std::unique_ptr<EmbeddedVerifier> share_embedded_verifier(const std::string& con
 
 std::string note_on_unused_server(const ConfigSection& verifier, const std::vector<std::string>& addresses) {
   if (addresses.empty() || !verifier.has("server")) return "";
-  return "verifier.server has no effect: the verifiers at verifier.addresses have settings of their own, the "
-         "device "
-         "whose times they model (cost_device) among them; `bicrl verifier --of-run CONFIG` starts one with "
-         "these";
+  return "verifier.server has no effect: the verifiers at verifier.addresses have settings of their own, "
+         "the device whose times they model (cost_device) among them; "
+         "`bicrl verifier --of-run CONFIG` starts one with these";
 }
 
 }  // namespace bicrl
